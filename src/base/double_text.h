@@ -1,0 +1,31 @@
+/*
+** Doubles as text that reads back to the same double, whatever the locale.
+**
+** tr_double_digits gives the shortest decimal digits that round-trip; tr_double_text prints them
+** as the reference classes do (Java's Double.toString: 1.0, 1.0E-9, NaN, Infinity).
+** Pure; thread-safe as long as no other thread calls setlocale.
+*/
+#ifndef TR_BASE_DOUBLE_TEXT_H
+#define TR_BASE_DOUBLE_TEXT_H
+
+#include <stddef.h>
+
+/* Room for any double printed by tr_double_text, with its terminator. */
+#define TR_DOUBLE_TEXT_SIZE 32
+
+/*
+** The value |x| = 0.d1d2d3... * 10^exponent, with d1 != 0 and no trailing zero among the `count`
+** digits (each '0'..'9', at most 17, no terminator). x must be finite; 0 gives count 0.
+*/
+typedef struct tr_double_digits {
+  char digits[17];
+  int count;
+  int exponent;
+} tr_double_digits;
+
+tr_double_digits tr_double_shortest(double x);
+
+/* Prints into `text` (TR_DOUBLE_TEXT_SIZE bytes, terminated) and returns `text`. */
+char *tr_double_text(double x, char *text);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+** One SQL value as src/ sees it, and SQLite's order of values.
+**
+** The order is the one of SQLite's BINARY collation: NULL < numbers < text < blob; INTEGER and
+** REAL are one exact order (2^53+1 lies above 9007199254740992.0); text and blobs byte by byte,
+** the shorter first. 0.0, -0.0 and 0 are equal. A REAL is never NaN: SQLite stores NaN as NULL,
+** and tr_value_real does the same.
+**
+** Ownership: text and blob bytes are borrowed; whoever keeps a value copies them.
+*/
+#ifndef TR_BASE_VALUE_H
+#define TR_BASE_VALUE_H
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+/* In the order in which the types sort; INTEGER and REAL sort as one. */
+typedef enum tr_type { TR_NULL, TR_INTEGER, TR_REAL, TR_TEXT, TR_BLOB } tr_type;
+
+typedef struct tr_value {
+  tr_type type;
+  union {
+    int64_t integer;
+    double real;
+    tr_bytes bytes; /* TR_TEXT (UTF-8, no terminator) and TR_BLOB */
+  };
+} tr_value;
+
+tr_value tr_value_null(void);
+tr_value tr_value_integer(int64_t integer);
+tr_value tr_value_real(double real); /* NaN gives NULL */
+tr_value tr_value_text(tr_bytes text);
+tr_value tr_value_blob(tr_bytes blob);
+
+/* <0, 0, >0 in SQLite's order; NULL equals NULL. */
+int tr_value_compare(const tr_value *a, const tr_value *b);
+
+/* An integer against a double that is not NaN, exactly. <0, 0, >0. */
+int tr_compare_integer_real(int64_t integer, double real);
+
+#endif
