@@ -48,6 +48,15 @@ tr_code tr_tracker_claim_end(tr_tracker *tracker, tr_error *err);
 int tr_tracker_try_split(tr_tracker *tracker, double fraction, tr_restriction *residual,
                          tr_error *err);
 
+/*
+** Takes what lies at and behind `position`. 1: `*residual` is [position, old end), the tracker keeps
+** what is before. 0: refused, nothing changed: the position is not above the last attempt, not above
+** the start where nothing was attempted, or not below the end. -1: TR_NO_MEMORY, or a position of
+** another kind. What a fraction cannot express: a caller snaps a split to a key that exists.
+*/
+int tr_tracker_try_split_at(tr_tracker *tracker, tr_position position, tr_restriction *residual,
+                            tr_error *err);
+
 /* Takes all that is not yet claimed; the tracker is then done with what it claimed. */
 tr_code tr_tracker_checkpoint(tr_tracker *tracker, tr_restriction *residual, tr_error *err);
 

@@ -1,0 +1,79 @@
+/*
+** A bounded reader: walks the records of a source in order, claims each from a range tracker before
+** the caller sees it, and can be split while it runs.
+**
+** Three parts make a reader: a *cursor* that knows how to get at the next record (counting, an inner
+** SELECT), a *tracker* that decides whether the reader may have it, and the rules of the contract,
+** which live here once:
+**   start, then advance; either says 1 (a record), 0 (the end), -1 (failed);
+**   current without a record is an error; the same record until the next advance;
+**   fraction 0 before start, 1 after the end, never decreasing;
+**   a refused split has no effect; primary and residual of a granted one are the old source.
+**
+** Thread-safety: start, advance, current and close belong to one thread; split_at_fraction,
+** fraction_consumed and current_source may be called by any thread meanwhile, and do not wait for the
+** cursor.
+** Source: Apache Beam, BoundedSource.BoundedReader.
+*/
+#ifndef TR_READER_READER_H
+#define TR_READER_READER_H
+
+#include <stdatomic.h>
+
+#include "range/tracker.h"
+
+/* How a cursor over a concrete source is driven. */
+typedef struct tr_cursor_class {
+  /*
+  ** Moves to the next record: 1 with its position in `*position` (above all before; a key is borrowed
+  ** until the next call), 0 there is none, -1 failed.
+  */
+  int (*next)(void *cursor, tr_position *position, tr_error *err);
+  /* Releases the cursor. */
+  void (*close)(void *cursor);
+} tr_cursor_class;
+
+/* Treat as opaque; it stands here so that a reader can live inside another struct. */
+typedef struct tr_reader {
+  const tr_cursor_class *cursor_class;
+  void *cursor;
+  tr_tracker *tracker;
+  tr_position position;
+  _Atomic int phase;
+  _Atomic double reported_fraction;
+} tr_reader;
+
+/*
+** Makes a reader of `cursor` (owned: closed with the reader) over what `tracker` holds (borrowed: must
+** outlive the reader; may be shared with splitters).
+*/
+void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void *cursor,
+                    tr_tracker *tracker);
+
+/* The first record. TR_INVALID_STATE when called again. */
+int tr_reader_start(tr_reader *reader, tr_error *err);
+
+/* The next record. TR_INVALID_STATE before start; after the end it stays 0. */
+int tr_reader_advance(tr_reader *reader, tr_error *err);
+
+/* The present record's position (a key is borrowed until the next advance). TR_INVALID_STATE: none. */
+tr_code tr_reader_current(const tr_reader *reader, tr_position *position, tr_error *err);
+
+/*
+** Gives away what lies behind `fraction` of the *current source* (not of what remains). 1: `*residual`
+** is what was given away (the caller frees it), the source is now the primary. 0: refused (before the
+** start, after the end, too late, too narrow, fraction not in (0, 1)), with no effect at all.
+** -1: TR_NO_MEMORY.
+*/
+int tr_reader_split_at_fraction(tr_reader *reader, double fraction, tr_restriction *residual,
+                                tr_error *err);
+
+double tr_reader_fraction_consumed(tr_reader *reader);
+
+/* The range that is being read now, split or not; the caller frees it. TR_NO_MEMORY. */
+tr_code tr_reader_current_source(tr_reader *reader, tr_restriction *source, tr_error *err);
+
+/* Closes the cursor. What was not advanced to was never claimed. */
+void tr_reader_close(tr_reader *reader);
+
+#endif
