@@ -1,0 +1,53 @@
+/*
+** The entry point: registers every surface on the connection that loads us.
+**
+** Loaded (`.load ./tranche`, sqlite3_load_extension) SQLite calls sqlite3_tranche_init with its table
+** of functions. Linked statically (-DSQLITE_CORE) the program calls
+** sqlite3_auto_extension((void (*)(void))sqlite3_tranche_init), or the function itself for one
+** connection with a NULL table. It is the only name that we export.
+**
+** A surface that fails to register (out of memory) fails the load as a whole.
+*/
+#define TR_DEFINES_SQLITE_API
+#include "surfaces.h"
+
+#ifndef SQLITE_CORE
+SQLITE_EXTENSION_INIT1
+#endif
+
+/* The oldest SQLite that has all that the surfaces need unconditionally: DIRECTONLY, INNOCUOUS. */
+#define OLDEST_SQLITE 3031000
+
+static int (*const surfaces[])(tr_host *) = {
+    tr_register_about,
+};
+
+#if defined(_WIN32)
+#define TR_EXPORT __declspec(dllexport)
+#else
+#define TR_EXPORT __attribute__((visibility("default")))
+#endif
+
+TR_EXPORT int sqlite3_tranche_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+
+TR_EXPORT int sqlite3_tranche_init(sqlite3 *db, char **message, const sqlite3_api_routines *api) {
+#ifdef SQLITE_CORE
+  (void)api;
+#else
+  SQLITE_EXTENSION_INIT2(api);
+#endif
+  if (sqlite3_libversion_number() < OLDEST_SQLITE) {
+    *message =
+        sqlite3_mprintf("tranche needs SQLite 3.31.0 or newer, this is %s", sqlite3_libversion());
+    return SQLITE_ERROR;
+  }
+  tr_host *host;
+  int rc = tr_host_create(db, &host);
+  for (size_t i = 0; i < sizeof surfaces / sizeof surfaces[0] && rc == SQLITE_OK; i++) {
+    rc = surfaces[i](host);
+  }
+  if (host == NULL) return rc;
+  tr_host_end_registration(host);
+  tr_host_release(host);
+  return rc;
+}

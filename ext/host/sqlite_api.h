@@ -1,0 +1,28 @@
+/*
+** SQLite's own header, in the one form that suits both builds: through the host's table of functions
+** when we are loaded (sqlite3ext.h), directly when we are linked in (-DSQLITE_CORE). Included first by
+** every file of ext/; only extension.c defines the table.
+**
+** Constants that are newer than the oldest header we build with stand here with their values, which
+** are part of SQLite's stable interface; a host that does not know a flag ignores it.
+*/
+#ifndef TR_HOST_SQLITE_API_H
+#define TR_HOST_SQLITE_API_H
+
+#ifdef SQLITE_CORE
+#include <sqlite3.h>
+#else
+#include <sqlite3ext.h>
+#ifndef TR_DEFINES_SQLITE_API
+extern const sqlite3_api_routines *sqlite3_api;
+#endif
+#endif
+
+#ifndef SQLITE_RESULT_SUBTYPE
+#define SQLITE_RESULT_SUBTYPE 0x001000000 /* since 3.45 */
+#endif
+
+/* The subtype that marks text as JSON, so that json_array(f(x)) nests instead of quoting. */
+#define TR_JSON_SUBTYPE 74
+
+#endif

@@ -1,0 +1,417 @@
+/*
+** The shared host layer: reference-counted connection state, registration from tables, and the
+** conversions between SQLite's values and errors and ours.
+**
+** Registration looks at what the connection already has, through pragma_function_list and
+** pragma_module_list, and leaves such names alone: an extension must not change what a program's
+** own functions, or a newer SQLite's, do.
+*/
+#include "host/sqlite_host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/double_text.h"
+#include "base/memory.h"
+#include "host/tracker_registry.h"
+
+struct tr_host {
+  sqlite3 *db;
+  int references;
+  tr_tracker_registry *trackers;
+  tr_buffer left_alone;  /* JSON array, terminated */
+  char *known_functions; /* while registering: |name/argument count|name/...|, or NULL */
+  char *known_modules;   /* while registering: |name|name|, or NULL */
+};
+
+/* What a registered function's pApp points to. */
+typedef struct function_binding {
+  tr_host *host;
+  const void *data;
+} function_binding;
+
+/*
+** Reads one text with what the connection has already, in one pass: asking for each name would walk
+** SQLite's whole list of functions a hundred times. A host built without the pragma gives NULL.
+*/
+static int read_known(sqlite3 *db, const char *sql, char **known) {
+  sqlite3_stmt *stmt = NULL;
+  int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+  if (rc == SQLITE_ERROR) return SQLITE_OK;
+  if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
+    if (text != NULL) *known = sqlite3_mprintf("%s", text);
+    if (*known == NULL) rc = sqlite3_column_type(stmt, 0) == SQLITE_NULL ? SQLITE_OK : SQLITE_NOMEM;
+  }
+  int finalized = sqlite3_finalize(stmt);
+  return rc != SQLITE_OK ? rc : finalized;
+}
+
+int tr_host_create(sqlite3 *db, tr_host **created) {
+  tr_host *host = tr_malloc(sizeof *host);
+  *created = NULL;
+  if (host == NULL) return SQLITE_NOMEM;
+  *host = (tr_host){.db = db, .references = 1, .trackers = tr_tracker_registry_create()};
+  tr_bytes no_names = {(const uint8_t *)"[]", sizeof "[]"};
+  int rc = SQLITE_OK;
+  if (host->trackers == NULL || tr_buffer_append(&host->left_alone, no_names, NULL) != TR_OK) {
+    rc = SQLITE_NOMEM;
+  }
+  if (rc == SQLITE_OK) {
+    rc = read_known(db,
+                    "SELECT '|' || group_concat(name || '/' || narg, '|') || '|'"
+                    " FROM pragma_function_list",
+                    &host->known_functions);
+  }
+  if (rc == SQLITE_OK) {
+    rc = read_known(db, "SELECT '|' || group_concat(name, '|') || '|' FROM pragma_module_list",
+                    &host->known_modules);
+  }
+  if (rc != SQLITE_OK) {
+    tr_host_release(host);
+    return rc;
+  }
+  *created = host;
+  return SQLITE_OK;
+}
+
+void tr_host_end_registration(tr_host *host) {
+  sqlite3_free(host->known_functions);
+  sqlite3_free(host->known_modules);
+  host->known_functions = host->known_modules = NULL;
+}
+
+void tr_host_release(tr_host *host) {
+  if (--host->references > 0) return;
+  tr_host_end_registration(host);
+  if (host->trackers != NULL) tr_tracker_registry_free(host->trackers);
+  tr_buffer_free(&host->left_alone);
+  tr_free(host);
+}
+
+static void release_host(void *host) {
+  tr_host_release(host);
+}
+
+static void release_binding(void *pointer) {
+  function_binding *binding = pointer;
+  tr_host_release(binding->host);
+  tr_free(binding);
+}
+
+sqlite3 *tr_host_db(const tr_host *host) {
+  return host->db;
+}
+
+tr_tracker_registry *tr_host_trackers(const tr_host *host) {
+  return host->trackers;
+}
+
+const char *tr_host_left_alone(const tr_host *host) {
+  return (const char *)host->left_alone.data;
+}
+
+tr_host *tr_function_host(sqlite3_context *context) {
+  return ((function_binding *)sqlite3_user_data(context))->host;
+}
+
+const void *tr_function_data(sqlite3_context *context) {
+  return ((function_binding *)sqlite3_user_data(context))->data;
+}
+
+/* Puts `name` into the JSON array of names left alone; our names need no escaping. */
+static int note_left_alone(tr_host *host, const char *name) {
+  tr_buffer *list = &host->left_alone;
+  size_t before = list->size;
+  list->size -= 2; /* the bracket and the terminator */
+  const char *comma = list->size > 1 ? "," : "";
+  if (tr_buffer_printf(list, NULL, "%s\"%s\"]", comma, name) != TR_OK ||
+      tr_buffer_append_byte(list, 0, NULL) != TR_OK) {
+    memcpy(list->data + before - 2, "]", 2);
+    list->size = before;
+    return SQLITE_NOMEM;
+  }
+  return SQLITE_OK;
+}
+
+/* Whether `known` lists `name` followed by `rest`. */
+static int is_known(const char *known, const char *name, const char *rest) {
+  char entry[128];
+  snprintf(entry, sizeof entry, "|%s%s|", name, rest);
+  return known != NULL && strstr(known, entry) != NULL;
+}
+
+static int is_known_function(const tr_host *host, const tr_function *f) {
+  char count[16];
+  snprintf(count, sizeof count, "/%d", f->argument_count);
+  return is_known(host->known_functions, f->name, count) ||
+         is_known(host->known_functions, f->name, "/-1");
+}
+
+static int register_function(tr_host *host, const tr_function *f) {
+  function_binding *binding = tr_malloc(sizeof *binding);
+  if (binding == NULL) return SQLITE_NOMEM;
+  *binding = (function_binding){host, f->data};
+  host->references++; /* from here on SQLite calls release_binding, also when it fails */
+  int flags = SQLITE_UTF8 | f->flags;
+  if (f->value != NULL) {
+    return sqlite3_create_window_function(host->db, f->name, f->argument_count, flags, binding,
+                                          f->step, f->final, f->value, f->inverse, release_binding);
+  }
+  return sqlite3_create_function_v2(host->db, f->name, f->argument_count, flags, binding, f->call,
+                                    f->step, f->final, release_binding);
+}
+
+int tr_host_register_functions(tr_host *host, const tr_function *functions, int count) {
+  int rc = SQLITE_OK;
+  for (int i = 0; i < count && rc == SQLITE_OK; i++) {
+    const tr_function *f = &functions[i];
+    rc = is_known_function(host, f) ? note_left_alone(host, f->name) : register_function(host, f);
+  }
+  return rc;
+}
+
+int tr_host_register_module(tr_host *host, const char *name, const sqlite3_module *module) {
+  if (is_known(host->known_modules, name, "")) return note_left_alone(host, name);
+  host->references++; /* from here on SQLite calls release_host, also when it fails */
+  return sqlite3_create_module_v2(host->db, name, module, host, release_host);
+}
+
+/* --- Values ------------------------------------------------------------------------------- */
+
+tr_value tr_value_of_sqlite(sqlite3_value *value) {
+  switch (sqlite3_value_type(value)) {
+  case SQLITE_INTEGER: return tr_value_integer(sqlite3_value_int64(value));
+  case SQLITE_FLOAT: return tr_value_real(sqlite3_value_double(value));
+  case SQLITE_TEXT: {
+    const uint8_t *text = sqlite3_value_text(value);
+    return tr_value_text((tr_bytes){text, (size_t)sqlite3_value_bytes(value)});
+  }
+  case SQLITE_BLOB: {
+    const uint8_t *blob = sqlite3_value_blob(value);
+    return tr_value_blob((tr_bytes){blob, (size_t)sqlite3_value_bytes(value)});
+  }
+  default: return tr_value_null();
+  }
+}
+
+tr_value tr_value_of_column(sqlite3_stmt *stmt, int column) {
+  switch (sqlite3_column_type(stmt, column)) {
+  case SQLITE_INTEGER: return tr_value_integer(sqlite3_column_int64(stmt, column));
+  case SQLITE_FLOAT: return tr_value_real(sqlite3_column_double(stmt, column));
+  case SQLITE_TEXT: {
+    const uint8_t *text = sqlite3_column_text(stmt, column);
+    return tr_value_text((tr_bytes){text, (size_t)sqlite3_column_bytes(stmt, column)});
+  }
+  case SQLITE_BLOB: {
+    const uint8_t *blob = sqlite3_column_blob(stmt, column);
+    return tr_value_blob((tr_bytes){blob, (size_t)sqlite3_column_bytes(stmt, column)});
+  }
+  default: return tr_value_null();
+  }
+}
+
+/* A view's bytes as SQLite wants them: a null pointer would make an SQL NULL of an empty value. */
+static const char *non_null(tr_bytes bytes) {
+  return bytes.size == 0 ? "" : (const char *)bytes.data;
+}
+
+void tr_result_value(sqlite3_context *context, const tr_value *value) {
+  switch (value->type) {
+  case TR_NULL: sqlite3_result_null(context); break;
+  case TR_INTEGER: sqlite3_result_int64(context, value->integer); break;
+  case TR_REAL: sqlite3_result_double(context, value->real); break;
+  case TR_TEXT:
+    sqlite3_result_text64(context, non_null(value->bytes), value->bytes.size, SQLITE_TRANSIENT,
+                          SQLITE_UTF8);
+    break;
+  case TR_BLOB:
+    sqlite3_result_blob64(context, non_null(value->bytes), value->bytes.size, SQLITE_TRANSIENT);
+    break;
+  }
+}
+
+void tr_result_text(sqlite3_context *context, const tr_buffer *text) {
+  tr_value value = tr_value_text(tr_buffer_bytes(text));
+  tr_result_value(context, &value);
+}
+
+void tr_result_json(sqlite3_context *context, const tr_buffer *json) {
+  tr_result_text(context, json);
+  sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
+}
+
+void tr_result_blob(sqlite3_context *context, const tr_buffer *blob) {
+  tr_value value = tr_value_blob(tr_buffer_bytes(blob));
+  tr_result_value(context, &value);
+}
+
+int tr_bind_value(sqlite3_stmt *stmt, int index, const tr_value *value) {
+  switch (value->type) {
+  case TR_INTEGER: return sqlite3_bind_int64(stmt, index, value->integer);
+  case TR_REAL: return sqlite3_bind_double(stmt, index, value->real);
+  case TR_TEXT:
+    return sqlite3_bind_text64(stmt, index, non_null(value->bytes), value->bytes.size,
+                               SQLITE_TRANSIENT, SQLITE_UTF8);
+  case TR_BLOB:
+    return sqlite3_bind_blob64(stmt, index, non_null(value->bytes), value->bytes.size,
+                               SQLITE_TRANSIENT);
+  default: return sqlite3_bind_null(stmt, index);
+  }
+}
+
+/* --- Errors ------------------------------------------------------------------------------- */
+
+int tr_sqlite_code(const tr_error *err) {
+  static const int codes[] = {
+      [TR_OK] = SQLITE_OK,
+      [TR_INVALID_ARGUMENT] = SQLITE_ERROR,
+      [TR_INVALID_STATE] = SQLITE_ERROR,
+      [TR_NO_MEMORY] = SQLITE_NOMEM,
+      [TR_TOO_BIG] = SQLITE_TOOBIG,
+      [TR_OVERFLOW] = SQLITE_ERROR,
+      [TR_CORRUPT] = SQLITE_ERROR,
+      [TR_INTERRUPTED] = SQLITE_INTERRUPT,
+  };
+  return err->code == TR_HOST ? err->host_code : codes[err->code];
+}
+
+tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
+  if ((rc & 0xff) == SQLITE_NOMEM) return tr_error_no_memory(err);
+  if (rc == SQLITE_INTERRUPT) return tr_error_set(err, TR_INTERRUPTED, "interrupted");
+  int extended = sqlite3_extended_errcode(db);
+  int is_current = (extended & 0xff) == (rc & 0xff);
+  tr_error_set(err, TR_HOST, "%s", is_current ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+  if (err != NULL) err->host_code = is_current ? extended : rc;
+  return TR_HOST;
+}
+
+void tr_result_error(sqlite3_context *context, const char *function, const tr_error *err) {
+  if (err->code == TR_NO_MEMORY) {
+    sqlite3_result_error_nomem(context);
+    return;
+  }
+  char *message = sqlite3_mprintf("%s: %s", function, err->message);
+  if (message == NULL) {
+    sqlite3_result_error_nomem(context);
+    return;
+  }
+  sqlite3_result_error(context, message, -1);
+  sqlite3_result_error_code(context, tr_sqlite_code(err));
+  sqlite3_free(message);
+}
+
+int tr_create_error(char **message, const tr_error *err) {
+  if (err->code == TR_NO_MEMORY) return SQLITE_NOMEM;
+  sqlite3_free(*message);
+  *message = sqlite3_mprintf("%s", err->message);
+  return *message == NULL ? SQLITE_NOMEM : tr_sqlite_code(err);
+}
+
+int tr_vtab_error(sqlite3_vtab *vtab, const tr_error *err) {
+  return tr_create_error(&vtab->zErrMsg, err);
+}
+
+/* How a value looks in an error's text: as an SQL literal, cut where it is long. */
+static void describe_value(const tr_value *value, tr_buffer *text) {
+  char number[TR_DOUBLE_TEXT_SIZE];
+  size_t shown = value->type >= TR_TEXT && value->bytes.size > 80 ? 80 : 0;
+  const char *more = shown > 0 ? "..." : "";
+  tr_bytes bytes = {0};
+  if (value->type >= TR_TEXT) {
+    bytes = value->bytes;
+    if (shown > 0) bytes.size = shown;
+  }
+  switch (value->type) {
+  case TR_NULL: tr_buffer_append_text(text, "NULL", NULL); break;
+  case TR_INTEGER: tr_buffer_printf(text, NULL, "%lld", (long long)value->integer); break;
+  case TR_REAL: tr_buffer_append_text(text, tr_double_text(value->real, number), NULL); break;
+  case TR_TEXT: tr_buffer_printf(text, NULL, "'%.*s%s'", (int)bytes.size, bytes.data, more); break;
+  case TR_BLOB:
+    tr_buffer_append_text(text, "x'", NULL);
+    tr_buffer_append_hex(text, bytes, NULL);
+    tr_buffer_printf(text, NULL, "%s'", more);
+    break;
+  }
+}
+
+tr_code tr_argument_error(tr_error *err, const char *function, const char *argument,
+                          const tr_value *value, const char *reason) {
+  tr_buffer text = {0};
+  describe_value(value, &text);
+  tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s = %.*s: %s", function, argument,
+               (int)text.size, (const char *)text.data, reason);
+  tr_buffer_free(&text);
+  return TR_INVALID_ARGUMENT;
+}
+
+tr_code tr_argument_integer(const char *function, const char *argument, sqlite3_value *value,
+                            int64_t *integer, tr_error *err) {
+  tr_value v = tr_value_of_sqlite(value);
+  if (v.type == TR_REAL && v.real >= -0x1p63 && v.real < 0x1p63 &&
+      (double)(int64_t)v.real == v.real) {
+    v = tr_value_integer((int64_t)v.real);
+  }
+  if (v.type != TR_INTEGER) {
+    return tr_argument_error(err, function, argument, &v, "must be an integer");
+  }
+  *integer = v.integer;
+  return TR_OK;
+}
+
+tr_code tr_argument_real(const char *function, const char *argument, sqlite3_value *value,
+                         double *real, tr_error *err) {
+  tr_value v = tr_value_of_sqlite(value);
+  if (v.type != TR_INTEGER && v.type != TR_REAL) {
+    return tr_argument_error(err, function, argument, &v, "must be a number");
+  }
+  *real = sqlite3_value_double(value);
+  return TR_OK;
+}
+
+tr_code tr_argument_text(const char *function, const char *argument, sqlite3_value *value,
+                         tr_bytes *text, tr_error *err) {
+  tr_value v = tr_value_of_sqlite(value);
+  if (v.type != TR_TEXT) return tr_argument_error(err, function, argument, &v, "must be text");
+  if (v.bytes.data == NULL) return tr_error_no_memory(err);
+  *text = v.bytes;
+  return TR_OK;
+}
+
+tr_code tr_argument_blob(const char *function, const char *argument, sqlite3_value *value,
+                         tr_bytes *blob, tr_error *err) {
+  tr_value v = tr_value_of_sqlite(value);
+  if (v.type != TR_BLOB) return tr_argument_error(err, function, argument, &v, "must be a BLOB");
+  if (v.bytes.data == NULL && v.bytes.size > 0) return tr_error_no_memory(err);
+  *blob = v.bytes;
+  return TR_OK;
+}
+
+/* --- SQL text ----------------------------------------------------------------------------- */
+
+void tr_sql_append_identifier(sqlite3_str *sql, const char *name) {
+  sqlite3_str_appendf(sql, "\"%w\"", name);
+}
+
+void tr_sql_append_table(sqlite3_str *sql, const char *schema, const char *name) {
+  tr_sql_append_identifier(sql, schema);
+  sqlite3_str_appendchar(sql, 1, '.');
+  tr_sql_append_identifier(sql, name);
+}
+
+tr_code tr_sql_prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **stmt, tr_error *err) {
+  *stmt = NULL;
+  int rc = sqlite3_str_errcode(sql);
+  char *text = sqlite3_str_finish(sql);
+  if (rc == SQLITE_TOOBIG) {
+    sqlite3_free(text);
+    return tr_error_set(err, TR_TOO_BIG, "SQL text too long");
+  }
+  if (rc != SQLITE_OK || text == NULL) {
+    sqlite3_free(text);
+    return tr_error_no_memory(err);
+  }
+  rc = sqlite3_prepare_v2(db, text, -1, stmt, NULL);
+  sqlite3_free(text);
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, db, rc);
+}

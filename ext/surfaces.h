@@ -1,0 +1,12 @@
+/*
+** The SQL surfaces: one function each, which registers what the surface has on the host's connection
+** and returns a SQLite code. The listing is the table of contents of ext/; extension.c calls them all.
+*/
+#ifndef TR_EXT_SURFACES_H
+#define TR_EXT_SURFACES_H
+
+#include "host/sqlite_host.h"
+
+int tr_register_about(tr_host *host);
+
+#endif
