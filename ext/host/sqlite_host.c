@@ -32,12 +32,13 @@ typedef struct function_binding {
 
 /*
 ** Reads one text with what the connection has already, in one pass: asking for each name would walk
-** SQLite's whole list of functions a hundred times. A host built without the pragma gives NULL.
+** SQLite's whole list of functions a hundred times. A host built without the pragma, or
+** whose authorizer forbids it, gives NULL: then nothing is known and every name is ours.
 */
 static int read_known(sqlite3 *db, const char *sql, char **known) {
   sqlite3_stmt *stmt = NULL;
   int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-  if (rc == SQLITE_ERROR) return SQLITE_OK;
+  if (rc == SQLITE_ERROR || rc == SQLITE_AUTH) return SQLITE_OK;
   if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
     if (text != NULL) *known = sqlite3_mprintf("%s", text);
