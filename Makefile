@@ -1,13 +1,29 @@
 # tranche: builds the loadable extension and everything that checks it. `make help` lists the targets.
 #
-# Sources are found by folder, so a new file needs no line here. Objects go to $(BUILD), which may be
-# set to keep two builds apart: `make test BUILD=build/clang CC=clang`.
+# Sources, tests, fuzz targets and benchmarks are found by folder: a new file needs no line here.
+# Objects go to $(BUILD) and follow the compiler and its flags, so `make test CC=clang` is all it takes.
+#
+# The targets a person types first see to the packages they need (tests/setup, Debian) and then call
+# make again for the work; the files themselves are ordinary rules below.
 
 CC ?= cc
-BUILD ?= build
+compiler = $(notdir $(lastword $(CC)))
+BUILD ?= build$(if $(filter-out cc gcc,$(compiler)),/$(compiler))
 OPTIMISE ?= -O2 -g
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+# Seconds for each fuzz target, and how many programs run at once.
+FUZZ_SECONDS ?= 5
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Debian's own Python: others are often built without extension loading.
+PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
+
 WARNINGS = -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 CFLAGS_ALL = $(WARNINGS) $(OPTIMISE) -fPIC -fvisibility=hidden -pthread -D_GNU_SOURCE $(SANITIZE) $(CFLAGS)
+LDFLAGS_ALL = $(LDFLAGS)
+VERSION = $(shell sed -n 's/^.define TRANCHE_VERSION "\(.*\)"/\1/p' ext/tranche.h)
+COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo release)
 
 SRC = $(wildcard src/*/*.c)
 EXT = $(wildcard ext/*.c ext/host/*.c)
@@ -15,51 +31,230 @@ SRC_OBJECTS = $(SRC:%.c=$(BUILD)/%.o)
 EXT_OBJECTS = $(EXT:%.c=$(BUILD)/%.o)
 EXT_STATIC_OBJECTS = $(EXT:%.c=$(BUILD)/static/%.o)
 
+# --- what a person types ---------------------------------------------------------------------------
+
 .PHONY: all
-all: tranche.so
+all: tranche.so ## build ./tranche.so (the default)
 
-tranche.so: $(EXT_OBJECTS) $(SRC_OBJECTS)
-	$(CC) $(CFLAGS_ALL) -shared -Wl,-z,defs -o $@ $^ -lm
+.PHONY: help
+help: ## list the targets
+	@echo "make TARGET [CC=clang] [BUILD=folder] [SANITIZE=-fsanitize=...]"; echo
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -Isrc -Iext -MMD -MP -c -o $@ $<
+.PHONY: demo
+demo: ## load real flights into a database and show what tranche does with them
+	@tests/setup demo
+	@$(MAKE) --no-print-directory tranche.so
+	@sql/demo $(BUILD)/demo
+
+.PHONY: test
+test: ## run every test; ends with "N passed, N failed"
+	@tests/setup test
+	@$(MAKE) --no-print-directory -j$(JOBS) tranche.so test-programs
+	@$(RUN_TESTS)
+
+.PHONY: unit
+unit: test-programs ## run the C test programs alone
+	@$(RUN_TESTS) programs
+
+.PHONY: test-sql
+test-sql: $(BUILD)/tranche.so ## run tests/sql alone (NAME=... for some)
+	@$(RUN_TESTS) sql $(NAME)
+
+.PHONY: accept-sql
+accept-sql: $(BUILD)/tranche.so ## write tests/sql/NAME.out anew from what the script prints (NAME=...)
+	@$(RUN_TESTS) --accept sql $(or $(NAME),$(error NAME=... says which script))
+
+.PHONY: test-docs
+test-docs: $(BUILD)/tranche.so ## run the examples of README.md and docs/ alone
+	@$(RUN_TESTS) docs $(NAME)
+
+.PHONY: accept-docs
+accept-docs: $(BUILD)/tranche.so ## write the outputs in docs/NAME.md anew (NAME=keys, or README)
+	@$(RUN_TESTS) --accept docs $(or $(NAME),$(error NAME=... says which page))
+
+.PHONY: lint
+lint: ## formatting, static analysis, who may include whom; warnings are errors
+	@tests/setup lint
+	@tests/lint
+
+.PHONY: sanitize
+sanitize: ## every test under ASan and UBSan, the threaded ones under TSan
+	@tests/setup sanitize
+	@$(MAKE) --no-print-directory asan tsan
+
+ASAN = BUILD=build/asan OPTIMISE="-O1 -g -fno-omit-frame-pointer" \
+       SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
+TSAN = BUILD=build/tsan OPTIMISE="-O1 -g" SANITIZE="-fsanitize=thread -Wno-tsan"
+
+.PHONY: asan
+asan:
+	@$(MAKE) --no-print-directory $(ASAN) -j$(JOBS) build/asan/tranche.so test-programs
+	@$(MAKE) --no-print-directory $(ASAN) run-asan
+
+.PHONY: run-asan
+run-asan:
+	@TEST_EFFORT=$(or $(TEST_EFFORT),10) $(RUN_TESTS) --preload "$$($(CC) -print-file-name=libasan.so)" programs sql
+
+# Threaded is what says so: a test program that includes a threads header or waits for one.
+.PHONY: tsan
+tsan:
+	@$(MAKE) --no-print-directory $(TSAN) -j$(JOBS) test-programs
+	@$(MAKE) --no-print-directory $(TSAN) run-tsan
+
+.PHONY: run-tsan
+run-tsan:
+	@TEST_EFFORT=$(or $(TEST_EFFORT),5) $(RUN_TESTS) --threaded programs
+
+.PHONY: valgrind
+valgrind: ## the C test programs under valgrind
+	@tests/setup valgrind
+	@$(MAKE) --no-print-directory -j$(JOBS) test-programs
+	@TEST_EFFORT=$(or $(TEST_EFFORT),2) $(RUN_TESTS) --valgrind programs
+
+.PHONY: fuzz
+fuzz: ## every target of tests/fuzz for FUZZ_SECONDS (5) each, with clang's libFuzzer
+	@tests/setup fuzz
+	@$(MAKE) --no-print-directory BUILD=build/fuzz CC=clang -j$(JOBS) OPTIMISE="-O1 -g" \
+	  SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" fuzz-programs
+	@tests/run-fuzz build/fuzz $(FUZZ_SECONDS)
+
+.PHONY: bench
+bench: ## every program of tests/bench; prints one table in Markdown
+	@tests/setup test
+	@$(MAKE) --no-print-directory -j$(JOBS) bench-programs
+	@$(PYTHON) tests/run-bench --build $(BUILD) --tranche $(BUILD)/tranche.so $(NAME)
+
+.PHONY: test-newest
+test-newest: ## SQL scripts and host tests with the newest SQLite from npm; skipped without network
+	@tests/setup test
+	@tests/run-hosts newest
+
+.PHONY: test-hosts
+test-hosts: ## newest SQLite, the oldest one we load into, and one without threads
+	@tests/setup test
+	@tests/run-hosts newest oldest single-thread
+
+.PHONY: install
+install: tranche.so $(BUILD)/libtranche.a ## install under $(DESTDIR)$(PREFIX): extension, header, static library, tranche.pc
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	install -m 755 tranche.so $(DESTDIR)$(LIBDIR)/tranche.so
+	install -m 644 $(BUILD)/libtranche.a $(DESTDIR)$(LIBDIR)/libtranche.a
+	install -m 644 ext/tranche.h $(DESTDIR)$(INCLUDEDIR)/tranche.h
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)' \
+	  'extension=$${libdir}/tranche.so' '' 'Name: tranche' \
+	  'Description: Splittable scans and mergeable aggregates for SQLite' 'Version: $(VERSION)' \
+	  'Requires: sqlite3 >= 3.31' 'Cflags: -I$${includedir}' \
+	  'Libs: -L$${libdir} -ltranche -pthread -lm' >$(DESTDIR)$(LIBDIR)/pkgconfig/tranche.pc
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(LIBDIR)/tranche.so $(DESTDIR)$(LIBDIR)/libtranche.a \
+	  $(DESTDIR)$(INCLUDEDIR)/tranche.h $(DESTDIR)$(LIBDIR)/pkgconfig/tranche.pc
+
+.PHONY: static
+static: $(BUILD)/libtranche.a ## build $(BUILD)/libtranche.a for programs that link SQLite themselves
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build $(BUILD) tranche.so
+
+# --- the extension ---------------------------------------------------------------------------------
+
+# What ./tranche.so is a copy of; renamed into place, so that a process that has it loaded keeps its own.
+tranche.so: $(BUILD)/tranche.so FORCE
+	@cmp -s $< $@ || { cp $< $@.new && mv $@.new $@ && echo "built ./tranche.so"; }
+
+$(BUILD)/tranche.so: $(EXT_OBJECTS) $(SRC_OBJECTS)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) -o $@ $^ -lm
+comma = ,
 
 # The same surfaces for programs that link SQLite themselves.
-$(BUILD)/static/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -DSQLITE_CORE -Isrc -Iext -MMD -MP -c -o $@ $<
+$(BUILD)/libtranche.a: $(EXT_STATIC_OBJECTS) $(SRC_OBJECTS)
+	rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/libtranche_src.a: $(SRC_OBJECTS)
 	rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/libtranche_static.a: $(EXT_STATIC_OBJECTS) $(SRC_OBJECTS)
-	rm -f $@ && $(AR) rcs $@ $^
-
-# Unit tests and vector replays of src/: one program per file, with the tests' own allocator.
-# They link SQLite only to read JSON lines.
-SUPPORT_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-UNIT_TESTS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c tests/replay/*.c))
-# Tests of the surfaces, linked statically with SQLite.
-HOST_TESTS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/host/*.c tests/faults/*.c))
-
-$(BUILD)/tests/%.o: tests/%.c
+# Changes only when the compiler or its flags do; every object depends on it.
+$(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -Isrc -Iext -Itests/support -MMD -MP -c -o $@ $<
+	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)' | cmp -s - $@ || echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)' >$@
+
+$(BUILD)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+
+FORCE:
+
+# tranche_debug() says what this is.
+ABOUT = $(BUILD)/ext/about.o $(BUILD)/static/ext/about.o
+$(ABOUT): $(BUILD)/commit
+$(ABOUT): ABOUT_FLAGS = -DTRANCHE_COMMIT='"$(COMMIT)"' \
+  -DTRANCHE_BUILD_FLAGS='"$(compiler) $(strip $(OPTIMISE) $(SANITIZE) $(CFLAGS))"'
+
+COMPILE = $(CC) $(CFLAGS_ALL) $(CPPFLAGS) -Isrc -Iext -MMD -MP
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) $(ABOUT_FLAGS) -c -o $@ $<
+
+$(BUILD)/static/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) $(ABOUT_FLAGS) -DSQLITE_CORE -c -o $@ $<
+
+# --- test programs: one per file -------------------------------------------------------------------
+
+# src/ alone, with the tests' own allocator; SQLite only reads JSON lines there.
+SUPPORT_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+UNIT_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/replay/*.c))
+# The surfaces, linked statically with SQLite.
+HOST_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/host/*.c))
+# Programs that load the built extension as anybody's program would, and one that links it.
+EMBED_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/embed/*.c tests/faults/*.c))
+FUZZ = $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_HOST = $(if $(FUZZ),$(shell grep -l sqlite3 $(FUZZ)))
+# Fuzz targets as ordinary programs that run the files they are given.
+FUZZ_REPLAYS = $(patsubst %.c,$(BUILD)/%_replay,$(FUZZ))
+FUZZ_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(FUZZ))
+BENCHES = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+RUN_TESTS = $(PYTHON) tests/run --build $(BUILD) --jobs $(JOBS) $(if $(CC),--cc "$(CC)")
+
+.PHONY: test-programs
+test-programs: $(UNIT_TESTS) $(HOST_TESTS) $(EMBED_TESTS) $(FUZZ_REPLAYS)
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_PROGRAMS)
+
+.PHONY: bench-programs
+bench-programs: $(BENCHES) $(BUILD)/tranche.so
+
+$(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) -Itests/support -c -o $@ $<
+
+LINK = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^)
+SQLITE_LIBS ?= -lsqlite3
 
 $(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libtranche_src.a
-	$(CC) $(CFLAGS_ALL) -o $@ $^ -lcmocka -lsqlite3 -lm
+	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
-$(HOST_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche_static.a
-	$(CC) $(CFLAGS_ALL) -o $@ $^ -lcmocka -lsqlite3 -lm
+$(HOST_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a
+	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
-.PHONY: unit
-unit: $(UNIT_TESTS) $(HOST_TESTS)
-	@set -e; for t in $^; do $$t; done
+$(EMBED_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a $(BUILD)/tranche.so
+	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
-.PHONY: clean
-clean:
-	rm -rf $(BUILD) tranche.so
+$(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a
+	$(LINK) $(SQLITE_LIBS) -lm
+
+FUZZ_PARTS = $(if $(filter %/$(@F:_replay=).c,$(FUZZ_HOST)),$(BUILD)/libtranche.a,$(SUPPORT_OBJECTS) $(BUILD)/libtranche_src.a)
+
+$(FUZZ_REPLAYS): $(BUILD)/%_replay: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay_main.o $(BUILD)/libtranche.a $(BUILD)/libtranche_src.a $(SUPPORT_OBJECTS)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/tests/fuzz/replay_main.o $(FUZZ_PARTS) $(SQLITE_LIBS) -lm
+
+$(FUZZ_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a $(BUILD)/libtranche_src.a $(SUPPORT_OBJECTS)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(FUZZ_PARTS) $(SQLITE_LIBS) -lm
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

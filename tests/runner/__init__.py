@@ -1,0 +1,1 @@
+"""The parts of tests/run: one module for each kind of test."""

@@ -1,0 +1,17 @@
+/*
+** How much a long test does: `test_effort(1000000)` random cases is 1,000,000 in `make test` and a few
+** percent of that under a sanitizer or valgrind, where TEST_EFFORT=percent is set. At least 1.
+*/
+#ifndef TR_TEST_EFFORT_H
+#define TR_TEST_EFFORT_H
+
+#include <stdlib.h>
+
+static inline long test_effort(long full) {
+  const char *percent = getenv("TEST_EFFORT");
+  long part =
+      percent == NULL ? full : full / 100 * atol(percent) + full % 100 * atol(percent) / 100;
+  return part < 1 ? 1 : part;
+}
+
+#endif
