@@ -6,13 +6,14 @@
 */
 #include "surfaces.h"
 
+#include "tranche.h"
+
 #ifndef TRANCHE_COMMIT
 #define TRANCHE_COMMIT "unknown"
 #endif
 #ifndef TRANCHE_BUILD_FLAGS
 #define TRANCHE_BUILD_FLAGS ""
 #endif
-#define TRANCHE_VERSION "0.1.0"
 
 static void version(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc, (void)argv;

@@ -11,6 +11,8 @@
 #define TR_DEFINES_SQLITE_API
 #include "surfaces.h"
 
+#include "tranche.h"
+
 #ifndef SQLITE_CORE
 SQLITE_EXTENSION_INIT1
 #endif
@@ -27,8 +29,6 @@ static int (*const surfaces[])(tr_host *) = {
 #else
 #define TR_EXPORT __attribute__((visibility("default")))
 #endif
-
-TR_EXPORT int sqlite3_tranche_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 TR_EXPORT int sqlite3_tranche_init(sqlite3 *db, char **message, const sqlite3_api_routines *api) {
 #ifdef SQLITE_CORE
