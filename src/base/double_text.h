@@ -1,8 +1,10 @@
 /*
 ** Doubles as text that reads back to the same double, whatever the locale.
 **
-** tr_double_digits gives the shortest decimal digits that round-trip; tr_double_text prints them
-** as the reference classes do (Java's Double.toString: 1.0, 1.0E-9, NaN, Infinity).
+** tr_double_shortest gives the shortest decimal digits that round-trip, and of those the nearest to
+** the double; tr_double_text prints them as the reference classes do (Java's Double.toString, as
+** specified from version 19 on: 1.0, 1.0E-9, NaN, Infinity). As there, a number for which one digit
+** would do has two if they come nearer: the smallest double is 4.9E-324, not 5.0E-324.
 ** Pure; thread-safe as long as no other thread calls setlocale.
 */
 #ifndef TR_BASE_DOUBLE_TEXT_H

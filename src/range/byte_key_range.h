@@ -15,6 +15,7 @@
 #define TR_RANGE_BYTE_KEY_RANGE_H
 
 #include "base/bytes.h"
+#include "base/double_text.h"
 
 typedef struct tr_byte_key_range {
   tr_buffer start;
@@ -42,6 +43,13 @@ tr_code tr_byte_key_range_text(const tr_byte_key_range *range, tr_buffer *text, 
 /* Appends `[hex]`. */
 tr_code tr_byte_key_text(tr_bytes key, tr_buffer *text, tr_error *err);
 
+/*
+** Prints `[hex]` into `text` (TR_KEY_MESSAGE_SIZE bytes, terminated) for an error message, and
+** returns `text`. A key that is longer than a whole message is cut; the message then shows that.
+*/
+#define TR_KEY_MESSAGE_SIZE (TR_MESSAGE_SIZE + 2)
+char *tr_byte_key_message(tr_bytes key, char *text);
+
 /* start <= key, and key < end where there is an end. 1 or 0. */
 int tr_byte_key_range_contains(const tr_byte_key_range *range, tr_bytes key);
 /* As the reference defines it; [10,10) "overlaps" [05,20). 1 or 0. */
@@ -54,13 +62,19 @@ int tr_byte_key_range_overlaps(const tr_byte_key_range *a, const tr_byte_key_ran
 ** fraction 0 it may lie above the start (start 10 gives 10000000000000).
 ** TR_INVALID_ARGUMENT: fraction outside [0, 1) or NaN, `Fraction %s must be in the range [0, 1)`.
 ** TR_INVALID_STATE: start and end are one point, `Refusing to interpolate for near-empty ...`.
+** TR_NO_MEMORY. On failure `*key` is as it was. `key` must not be one of the range's own buffers.
 */
 tr_code tr_byte_key_range_interpolate(const tr_byte_key_range *range, double fraction,
                                       tr_buffer *key, tr_error *err);
 
+/* The same for a decimal number in [0, 1), for who has the digits. */
+tr_code tr_byte_key_range_interpolate_decimal(const tr_byte_key_range *range,
+                                              const tr_double_digits *fraction, tr_buffer *key,
+                                              tr_error *err);
+
 /*
 ** Sets `*fraction` to how far `key` lies from the start towards the end, 0 to 1; 1 at the end itself.
-** TR_INVALID_ARGUMENT: the empty key, a key below the start, a key beyond the end.
+** TR_INVALID_ARGUMENT: the empty key, a key below the start, a key beyond the end. Allocates nothing.
 */
 tr_code tr_byte_key_range_estimate_fraction(const tr_byte_key_range *range, tr_bytes key,
                                             double *fraction, tr_error *err);
@@ -68,7 +82,8 @@ tr_code tr_byte_key_range_estimate_fraction(const tr_byte_key_range *range, tr_b
 /*
 ** Calls `emit` with the `count` + 1 ascending bounds of `count` pieces: start, the interpolated keys,
 ** end. A range too narrow to interpolate gives its start and end alone. An `emit` that returns an
-** error ends it. TR_INVALID_ARGUMENT: count below 1, `numSplits %d must be a positive integer.`
+** error ends it. TR_INVALID_ARGUMENT: count below 1, `numSplits %d must be a positive integer`.
+** TR_NO_MEMORY.
 */
 tr_code tr_byte_key_range_split(const tr_byte_key_range *range, int64_t count,
                                 tr_code (*emit)(void *context, tr_bytes bound, tr_error *err),

@@ -52,34 +52,41 @@ tr_code tr_restriction_text(const tr_restriction *restriction, tr_buffer *text, 
 tr_code tr_restriction_copy(tr_restriction *to, const tr_restriction *from, tr_error *err);
 void tr_restriction_free(tr_restriction *restriction);
 
+/* Whether two are of one kind with the same ends. 1 or 0. */
+int tr_restriction_equals(const tr_restriction *a, const tr_restriction *b);
+
 /* 1 or 0; -1 (TR_INVALID_ARGUMENT) when the position is of the other kind. */
 int tr_restriction_contains(const tr_restriction *restriction, tr_position position, tr_error *err);
 
 /*
 ** The part of `restriction` that lies in `other`, in place; where nothing does, an empty range
-** inside `restriction`: [start, start) or [from, from). TR_INVALID_ARGUMENT: of different kinds.
-** TR_NO_MEMORY leaves all as it was.
+** inside `restriction`: [start, start), with an empty start [empty, 00), or [from, from).
+** TR_INVALID_ARGUMENT: of different kinds. TR_NO_MEMORY leaves all as it was.
 */
 tr_code tr_restriction_intersect(tr_restriction *restriction, const tr_restriction *other,
                                  tr_error *err);
 
 /*
 ** The position at `fraction` of the restriction, into `key` (bytes) or `*offset` (integers:
-** from + floor(width * fraction), exact in integers). Errors as tr_byte_key_range_interpolate; for an
-** empty range of integers TR_INVALID_STATE.
+** from + floor(width * fraction), exactly, the fraction counting as the decimal number that its
+** shortest text shows). Errors as tr_byte_key_range_interpolate; for an empty range of integers
+** TR_INVALID_STATE.
 */
 tr_code tr_restriction_interpolate(const tr_restriction *restriction, double fraction,
                                    tr_buffer *key, int64_t *offset, tr_error *err);
 
-/* How far `position` lies from the beginning, 0 to 1. Errors: position outside, or of another kind. */
+/*
+** How far `position` lies from the beginning, 0 to 1; 1 at the end itself. TR_INVALID_ARGUMENT:
+** position outside, the empty key, or of the other kind.
+*/
 tr_code tr_restriction_fraction(const tr_restriction *restriction, tr_position position,
                                 double *fraction, tr_error *err);
 
 /*
 ** Calls `emit` with up to `count` restrictions that follow each other and together are the whole;
 ** none is empty unless the whole is. Fewer where the range is too narrow. The pieces of a range of
-** integers differ in width by at most one. `emit` borrows the piece.
-** TR_INVALID_ARGUMENT: count below 1.
+** integers differ in width by at most one. `emit` borrows the piece; an `emit` that returns an error
+** ends it. TR_INVALID_ARGUMENT: count below 1. TR_NO_MEMORY.
 */
 tr_code tr_restriction_split(const tr_restriction *restriction, int64_t count,
                              tr_code (*emit)(void *context, const tr_restriction *piece,
