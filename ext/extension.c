@@ -22,6 +22,8 @@ SQLITE_EXTENSION_INIT1
 
 static int (*const surfaces[])(tr_host *) = {
     tr_register_about,
+    tr_register_keys,
+    tr_register_trackers,
 };
 
 #if defined(_WIN32)

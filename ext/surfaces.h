@@ -8,5 +8,7 @@
 #include "host/sqlite_host.h"
 
 int tr_register_about(tr_host *host);
+int tr_register_keys(tr_host *host);
+int tr_register_trackers(tr_host *host);
 
 #endif

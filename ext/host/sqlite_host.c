@@ -24,11 +24,11 @@ struct tr_host {
   char *known_modules;   /* while registering: |name|name|, or NULL */
 };
 
-/* What a registered function's pApp points to. */
-typedef struct function_binding {
+/* What a registered function's pApp points to, and the pAux of a module with data. */
+typedef struct binding {
   tr_host *host;
   const void *data;
-} function_binding;
+} binding;
 
 /*
 ** Reads one text with what the connection has already, in one pass: asking for each name would walk
@@ -95,9 +95,18 @@ static void release_host(void *host) {
 }
 
 static void release_binding(void *pointer) {
-  function_binding *binding = pointer;
-  tr_host_release(binding->host);
-  tr_free(binding);
+  binding *bound = pointer;
+  tr_host_release(bound->host);
+  tr_free(bound);
+}
+
+/* A binding with a reference to the host, to be released by release_binding. */
+static binding *bind_data(tr_host *host, const void *data) {
+  binding *bound = tr_malloc(sizeof *bound);
+  if (bound == NULL) return NULL;
+  *bound = (binding){host, data};
+  host->references++;
+  return bound;
 }
 
 sqlite3 *tr_host_db(const tr_host *host) {
@@ -113,11 +122,19 @@ const char *tr_host_left_alone(const tr_host *host) {
 }
 
 tr_host *tr_function_host(sqlite3_context *context) {
-  return ((function_binding *)sqlite3_user_data(context))->host;
+  return ((binding *)sqlite3_user_data(context))->host;
 }
 
 const void *tr_function_data(sqlite3_context *context) {
-  return ((function_binding *)sqlite3_user_data(context))->data;
+  return ((binding *)sqlite3_user_data(context))->data;
+}
+
+tr_host *tr_module_host(void *aux) {
+  return ((binding *)aux)->host;
+}
+
+const void *tr_module_data(void *aux) {
+  return ((binding *)aux)->data;
 }
 
 /* Puts `name` into the JSON array of names left alone; our names need no escaping. */
@@ -150,16 +167,14 @@ static int is_known_function(const tr_host *host, const tr_function *f) {
 }
 
 static int register_function(tr_host *host, const tr_function *f) {
-  function_binding *binding = tr_malloc(sizeof *binding);
-  if (binding == NULL) return SQLITE_NOMEM;
-  *binding = (function_binding){host, f->data};
-  host->references++; /* from here on SQLite calls release_binding, also when it fails */
+  binding *bound = bind_data(host, f->data); /* SQLite releases it, also when it fails */
+  if (bound == NULL) return SQLITE_NOMEM;
   int flags = SQLITE_UTF8 | f->flags;
   if (f->value != NULL) {
-    return sqlite3_create_window_function(host->db, f->name, f->argument_count, flags, binding,
+    return sqlite3_create_window_function(host->db, f->name, f->argument_count, flags, bound,
                                           f->step, f->final, f->value, f->inverse, release_binding);
   }
-  return sqlite3_create_function_v2(host->db, f->name, f->argument_count, flags, binding, f->call,
+  return sqlite3_create_function_v2(host->db, f->name, f->argument_count, flags, bound, f->call,
                                     f->step, f->final, release_binding);
 }
 
@@ -176,6 +191,14 @@ int tr_host_register_module(tr_host *host, const char *name, const sqlite3_modul
   if (is_known(host->known_modules, name, "")) return note_left_alone(host, name);
   host->references++; /* from here on SQLite calls release_host, also when it fails */
   return sqlite3_create_module_v2(host->db, name, module, host, release_host);
+}
+
+int tr_host_register_module_data(tr_host *host, const char *name, const sqlite3_module *module,
+                                 const void *data) {
+  if (is_known(host->known_modules, name, "")) return note_left_alone(host, name);
+  binding *bound = bind_data(host, data);
+  if (bound == NULL) return SQLITE_NOMEM;
+  return sqlite3_create_module_v2(host->db, name, module, bound, release_binding);
 }
 
 /* --- Values ------------------------------------------------------------------------------- */
@@ -292,7 +315,9 @@ void tr_result_error(sqlite3_context *context, const char *function, const tr_er
     sqlite3_result_error_nomem(context);
     return;
   }
-  char *message = sqlite3_mprintf("%s: %s", function, err->message);
+  int is_named = function == NULL || strncmp(err->message, function, strlen(function)) == 0;
+  char *message = is_named ? sqlite3_mprintf("%s", err->message)
+                           : sqlite3_mprintf("%s: %s", function, err->message);
   if (message == NULL) {
     sqlite3_result_error_nomem(context);
     return;
@@ -344,6 +369,14 @@ tr_code tr_argument_error(tr_error *err, const char *function, const char *argum
                (int)text.size, (const char *)text.data, reason);
   tr_buffer_free(&text);
   return TR_INVALID_ARGUMENT;
+}
+
+tr_code tr_argument_refused(tr_error *err, const char *function, const char *argument,
+                            const tr_value *value, const tr_error *reason) {
+  if (reason->code == TR_NO_MEMORY) return tr_error_no_memory(err);
+  tr_argument_error(err, function, argument, value, reason->message);
+  if (err != NULL) err->code = reason->code;
+  return reason->code;
 }
 
 tr_code tr_argument_integer(const char *function, const char *argument, sqlite3_value *value,

@@ -57,6 +57,15 @@ tr_tracker_registry *tr_host_trackers(const tr_host *host);
 int tr_host_register_functions(tr_host *host, const tr_function *functions, int count);
 int tr_host_register_module(tr_host *host, const char *name, const sqlite3_module *module);
 
+/*
+** The same for a module that serves several names: its pAux is opaque, and gives the host and `data`
+** (which must outlive the connection) back.
+*/
+int tr_host_register_module_data(tr_host *host, const char *name, const sqlite3_module *module,
+                                 const void *data);
+tr_host *tr_module_host(void *aux);
+const void *tr_module_data(void *aux);
+
 /* A JSON array of the names that were left alone; borrowed until the next registration. */
 const char *tr_host_left_alone(const tr_host *host);
 
@@ -89,7 +98,10 @@ int tr_sqlite_code(const tr_error *err);
 /* Fills `err` from the connection's last error. Returns TR_HOST (or TR_NO_MEMORY, TR_INTERRUPTED). */
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc);
 
-/* Ends a function with an error: `name: message`. */
+/*
+** Ends a function with an error: `function: message`, or the message as it is where it begins with the
+** function's name already (that of tr_argument_error) or `function` is NULL.
+*/
 void tr_result_error(sqlite3_context *context, const char *function, const tr_error *err);
 
 /* Gives a virtual table the error's text and returns the code for the method to return. */
@@ -103,6 +115,13 @@ int tr_create_error(char **message, const tr_error *err);
 */
 tr_code tr_argument_error(tr_error *err, const char *function, const char *argument,
                           const tr_value *value, const char *reason);
+
+/*
+** The same with another error's text as the reason and its code as the result; running out of memory
+** stays just that.
+*/
+tr_code tr_argument_refused(tr_error *err, const char *function, const char *argument,
+                            const tr_value *value, const tr_error *reason);
 
 /* Reads an argument that must be an integer (or an integral REAL), a number, or text. */
 tr_code tr_argument_integer(const char *function, const char *argument, sqlite3_value *value,

@@ -1,0 +1,29 @@
+/*
+** Restrictions and positions as arguments of SQL functions and tables.
+**
+** A restriction is its JSON text. A byte key is a BLOB, or TEXT standing for its UTF-8 bytes; a
+** position in a restriction of integers is an integer. Every refusal names the function, the argument
+** and the value.
+**
+** Ownership: bytes are SQLite's, valid as long as the argument. Thread-safety: as sqlite_host.h.
+*/
+#ifndef TR_HOST_RANGE_ARGUMENTS_H
+#define TR_HOST_RANGE_ARGUMENTS_H
+
+#include "host/sqlite_host.h"
+
+#include "range/restriction.h"
+
+/* Reads a byte key. TR_INVALID_ARGUMENT: neither a BLOB nor TEXT. */
+tr_code tr_argument_key(const char *function, const char *argument, sqlite3_value *value,
+                        tr_bytes *key, tr_error *err);
+
+/* Reads the argument `restriction`. TR_INVALID_ARGUMENT: not one. The caller frees it. */
+tr_code tr_argument_restriction(const char *function, sqlite3_value *value,
+                                tr_restriction *restriction, tr_error *err);
+
+/* Reads the argument `key` as a position of `kind`. */
+tr_code tr_argument_position(const char *function, sqlite3_value *value, tr_restriction_kind kind,
+                             tr_position *position, tr_error *err);
+
+#endif

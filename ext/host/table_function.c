@@ -1,0 +1,211 @@
+/*
+** One module for all table-valued functions that fill a list: xBestIndex hands each given argument to
+** xFilter in the order of the arguments, with a bit mask of which were given as the plan; xFilter
+** fills the list; the rest walks it.
+*/
+#include "host/table_function.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct tr_row_list {
+  int column_count;
+  tr_value *values; /* row after row; text and blob bytes are owned */
+  size_t count;     /* of values */
+  size_t capacity;
+};
+
+typedef struct table {
+  sqlite3_vtab base;
+  tr_host *host;
+  const tr_table_function *function;
+} table;
+
+typedef struct cursor {
+  sqlite3_vtab_cursor base;
+  tr_row_list rows;
+  size_t row;
+} cursor;
+
+/* --- The list ----------------------------------------------------------------------------- */
+
+static tr_code copy_value(tr_value *to, const tr_value *from, tr_error *err) {
+  *to = *from;
+  if (from->type != TR_TEXT && from->type != TR_BLOB) return TR_OK;
+  uint8_t *bytes = tr_malloc(from->bytes.size + 1);
+  if (bytes == NULL) return tr_error_no_memory(err);
+  if (from->bytes.size > 0) memcpy(bytes, from->bytes.data, from->bytes.size);
+  to->bytes.data = bytes;
+  return TR_OK;
+}
+
+static void free_values(tr_value *values, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    int owns_bytes = values[i].type == TR_TEXT || values[i].type == TR_BLOB;
+    if (owns_bytes) tr_free((void *)values[i].bytes.data);
+  }
+}
+
+static void clear_rows(tr_row_list *rows) {
+  free_values(rows->values, rows->count);
+  tr_free(rows->values);
+  rows->values = NULL;
+  rows->count = rows->capacity = 0;
+}
+
+tr_code tr_row_list_append(tr_row_list *rows, const tr_value *values, tr_error *err) {
+  size_t columns = (size_t)rows->column_count;
+  if (rows->capacity - rows->count < columns) {
+    size_t capacity = rows->capacity * 2 + 8 * columns;
+    tr_value *grown = tr_realloc(rows->values, capacity * sizeof *grown);
+    if (grown == NULL) return tr_error_no_memory(err);
+    rows->values = grown;
+    rows->capacity = capacity;
+  }
+  tr_value *row = rows->values + rows->count;
+  for (size_t i = 0; i < columns; i++) {
+    if (copy_value(&row[i], &values[i], err) != TR_OK) {
+      free_values(row, i);
+      return TR_NO_MEMORY;
+    }
+  }
+  rows->count += columns;
+  return TR_OK;
+}
+
+/* --- The module --------------------------------------------------------------------------- */
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
+                   char **message) {
+  (void)argc, (void)argv, (void)message;
+  const tr_table_function *function = tr_module_data(aux);
+  int rc = sqlite3_declare_vtab(db, function->declaration);
+  if (rc != SQLITE_OK) return rc;
+  sqlite3_vtab_config(db, function->risk);
+  table *t = tr_malloc(sizeof *t);
+  if (t == NULL) return SQLITE_NOMEM;
+  *t = (table){.host = tr_module_host(aux), .function = function};
+  *vtab = &t->base;
+  return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *vtab) {
+  tr_free(vtab);
+  return SQLITE_OK;
+}
+
+/*
+** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite
+** for another order of the join; one that is not there at all, though required, ends in an error.
+*/
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  const tr_table_function *function = ((table *)vtab)->function;
+  int given[TR_TABLE_FUNCTION_MAX_ARGUMENTS];
+  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) given[i] = -1;
+  int is_unusable = 0;
+  for (int i = 0; i < info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+    int argument = constraint->iColumn - function->column_count;
+    if (argument < 0 || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+    if (constraint->usable) {
+      given[argument] = i;
+    } else {
+      is_unusable = 1;
+    }
+  }
+  if (is_unusable) return SQLITE_CONSTRAINT;
+  int next = 1;
+  for (int i = 0; function->arguments[i] != NULL; i++) {
+    if (given[i] < 0) {
+      if (i >= function->required_count) continue;
+      sqlite3_free(vtab->zErrMsg);
+      vtab->zErrMsg =
+          sqlite3_mprintf("%s(): argument %s is missing", function->name, function->arguments[i]);
+      return SQLITE_ERROR;
+    }
+    info->idxNum |= 1 << i;
+    info->aConstraintUsage[given[i]].argvIndex = next++;
+    info->aConstraintUsage[given[i]].omit = 1;
+  }
+  info->estimatedCost = 100;
+  info->estimatedRows = 25;
+  return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
+  cursor *c = tr_malloc(sizeof *c);
+  if (c == NULL) return SQLITE_NOMEM;
+  *c = (cursor){.rows.column_count = ((table *)vtab)->function->column_count};
+  *opened = &c->base;
+  return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base) {
+  clear_rows(&((cursor *)base)->rows);
+  tr_free(base);
+  return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int mask, const char *plan, int argc,
+                  sqlite3_value **argv) {
+  (void)plan;
+  cursor *c = (cursor *)base;
+  table *t = (table *)base->pVtab;
+  sqlite3_value *arguments[TR_TABLE_FUNCTION_MAX_ARGUMENTS] = {0};
+  int used = 0;
+  clear_rows(&c->rows);
+  c->row = 0;
+  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) {
+    if ((mask & (1 << i)) == 0) continue;
+    arguments[i] = argv[used++];
+    if (sqlite3_value_type(arguments[i]) == SQLITE_NULL) return SQLITE_OK;
+  }
+  assert(used == argc);
+  (void)argc;
+  tr_error err;
+  tr_code code = t->function->fill(t->host, arguments, &c->rows, &err);
+  return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
+}
+
+static int next_row(sqlite3_vtab_cursor *base) {
+  ((cursor *)base)->row++;
+  return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base) {
+  cursor *c = (cursor *)base;
+  return c->row * (size_t)c->rows.column_count >= c->rows.count;
+}
+
+/* Hidden columns read as NULL: their constraints are consumed. */
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
+  cursor *c = (cursor *)base;
+  if (i >= c->rows.column_count) return SQLITE_OK;
+  tr_result_value(context, &c->rows.values[c->row * (size_t)c->rows.column_count + (size_t)i]);
+  return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
+  *id = (sqlite3_int64)((cursor *)base)->row + 1;
+  return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .iVersion = 0,
+    .xConnect = connect, /* no xCreate: the table is there without a CREATE, and only so */
+    .xBestIndex = best_index,
+    .xDisconnect = disconnect,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next_row,
+    .xEof = eof,
+    .xColumn = column,
+    .xRowid = rowid,
+};
+
+int tr_host_register_table_function(tr_host *host, const tr_table_function *function) {
+  return tr_host_register_module_data(host, function->name, &module, function);
+}
