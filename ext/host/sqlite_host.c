@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/double_text.h"
 #include "base/memory.h"
 #include "host/tracker_registry.h"
 
@@ -336,47 +335,6 @@ int tr_create_error(char **message, const tr_error *err) {
 
 int tr_vtab_error(sqlite3_vtab *vtab, const tr_error *err) {
   return tr_create_error(&vtab->zErrMsg, err);
-}
-
-/* How a value looks in an error's text: as an SQL literal, cut where it is long. */
-static void describe_value(const tr_value *value, tr_buffer *text) {
-  char number[TR_DOUBLE_TEXT_SIZE];
-  size_t shown = value->type >= TR_TEXT && value->bytes.size > 80 ? 80 : 0;
-  const char *more = shown > 0 ? "..." : "";
-  tr_bytes bytes = {0};
-  if (value->type >= TR_TEXT) {
-    bytes = value->bytes;
-    if (shown > 0) bytes.size = shown;
-  }
-  switch (value->type) {
-  case TR_NULL: tr_buffer_append_text(text, "NULL", NULL); break;
-  case TR_INTEGER: tr_buffer_printf(text, NULL, "%lld", (long long)value->integer); break;
-  case TR_REAL: tr_buffer_append_text(text, tr_double_text(value->real, number), NULL); break;
-  case TR_TEXT: tr_buffer_printf(text, NULL, "'%.*s%s'", (int)bytes.size, bytes.data, more); break;
-  case TR_BLOB:
-    tr_buffer_append_text(text, "x'", NULL);
-    tr_buffer_append_hex(text, bytes, NULL);
-    tr_buffer_printf(text, NULL, "%s'", more);
-    break;
-  }
-}
-
-tr_code tr_argument_error(tr_error *err, const char *function, const char *argument,
-                          const tr_value *value, const char *reason) {
-  tr_buffer text = {0};
-  describe_value(value, &text);
-  tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s = %.*s: %s", function, argument,
-               (int)text.size, (const char *)text.data, reason);
-  tr_buffer_free(&text);
-  return TR_INVALID_ARGUMENT;
-}
-
-tr_code tr_argument_refused(tr_error *err, const char *function, const char *argument,
-                            const tr_value *value, const tr_error *reason) {
-  if (reason->code == TR_NO_MEMORY) return tr_error_no_memory(err);
-  tr_argument_error(err, function, argument, value, reason->message);
-  if (err != NULL) err->code = reason->code;
-  return reason->code;
 }
 
 tr_code tr_argument_integer(const char *function, const char *argument, sqlite3_value *value,

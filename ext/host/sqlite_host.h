@@ -13,6 +13,7 @@
 
 #include "host/sqlite_api.h"
 
+#include "base/argument.h"
 #include "base/bytes.h"
 #include "base/value.h"
 
@@ -108,20 +109,6 @@ void tr_result_error(sqlite3_context *context, const char *function, const tr_er
 int tr_vtab_error(sqlite3_vtab *vtab, const tr_error *err);
 /* The same for xCreate and xConnect, which have no table yet. */
 int tr_create_error(char **message, const tr_error *err);
-
-/*
-** Fills `err` with `function(): argument NAME = VALUE: reason` and returns TR_INVALID_ARGUMENT: what
-** every refused argument says. Long values are cut.
-*/
-tr_code tr_argument_error(tr_error *err, const char *function, const char *argument,
-                          const tr_value *value, const char *reason);
-
-/*
-** The same with another error's text as the reason and its code as the result; running out of memory
-** stays just that.
-*/
-tr_code tr_argument_refused(tr_error *err, const char *function, const char *argument,
-                            const tr_value *value, const tr_error *reason);
 
 /* Reads an argument that must be an integer (or an integral REAL), a number, or text. */
 tr_code tr_argument_integer(const char *function, const char *argument, sqlite3_value *value,

@@ -10,10 +10,17 @@
 ** exact functions (is_exact) the written bytes are the same too: state must be canonical when
 ** written, and ties are broken by value.
 **
-** States. An accumulator lives in `state_size` bytes that the caller provides, aligned to 16, and
+** States. An accumulator lives in `state_size` bytes that the caller provides, aligned to 8, and
 ** never moves while it lives; it may own memory of its own, released by `free_accumulator`. Memory
 ** is all through base/memory.h. A failed call leaves the state valid (to be freed or used on), with
 ** the failed input not added.
+**
+** Unbound. Where not one row was seen, nobody knows the values of constant arguments (SQL evaluates
+** them row by row). Such a binding has NULL for them. It is good for two things: to extract the
+** output of an empty accumulator from a state of zeros, which therefore must not depend on
+** parameters; and to write an empty accumulator, which may be merged with any of its function.
+**
+** Errors name the function: `top_largest(): argument n = -1: must be ...`.
 **
 ** Thread-safety: a state belongs to one thread at a time; functions and bindings are read-only and
 ** shared. Source: Apache Beam, Combine.CombineFn; names of functions as DuckDB and BigQuery have.
@@ -26,7 +33,7 @@
 
 #define TR_COMBINE_MAX_ARGUMENTS 3
 
-/* What an argument of a combine function is for. */
+/* What an argument of a combine function is for. Those for extract_output come last. */
 typedef enum tr_argument_role {
   TR_ARGUMENT_INPUT = 1, /* differs from row to row: goes to add_input */
   TR_ARGUMENT_SHAPE,     /* constant, part of the accumulator (n of top_largest) */
@@ -43,13 +50,18 @@ typedef struct tr_combine_fn tr_combine_fn;
 
 /*
 ** A function with its constant arguments: what tr_combine_bind makes. The parameters stand at their
-** position among the function's arguments; those of input arguments are NULL values. Parameters are
-** numbers or NULL only, so a binding owns nothing and may be copied.
+** position among the function's arguments; those of input arguments, and what was not given, are NULL
+** values. Parameters are numbers, so a binding owns nothing and may be copied.
 */
 typedef struct tr_combine {
   const tr_combine_fn *fn;
   int argument_count; /* how many arguments were given */
   tr_value parameters[TR_COMBINE_MAX_ARGUMENTS];
+  /*
+  ** Fills `bytes` with random bits; whoever binds sets it (to sqlite3_randomness, say) if
+  ** tr_combine_is_random says so. Must be thread-safe if the binding is used by several threads.
+  */
+  void (*randomness)(int size, void *bytes);
 } tr_combine;
 
 /* An output; `value` may borrow from `storage` or from the state. Free with tr_combine_output_free. */
@@ -64,10 +76,20 @@ struct tr_combine_fn {
   uint8_t tag;      /* in accumulators; never used again for another function */
   int is_exact;     /* same bytes for every order and cut */
   int is_builtin;   /* SQLite has an aggregate of this name: only the accumulator form is ours */
+  /*
+  ** Inputs are numbers: the host converts text and BLOBs as SQLite's sum() does, which is what
+  ** sqlite3_value_numeric_type says (INTEGER stays, all else but NULL is sqlite3_value_double).
+  ** TEXT or BLOB that comes here all the same is TR_INVALID_ARGUMENT.
+  */
+  int is_numeric;
+  int random_below; /* with fewer arguments than this it draws random numbers; 0: never */
   tr_combine_argument arguments[TR_COMBINE_MAX_ARGUMENTS + 1];
   size_t state_size;
 
-  /* Checks a binding's parameters (NULL: none to check). TR_INVALID_ARGUMENT names argument, value. */
+  /*
+  ** Checks a binding's parameters, which are numbers where i < argument_count (NULL: none to check).
+  ** TR_INVALID_ARGUMENT names argument and value.
+  */
   tr_code (*check_parameters)(const tr_combine *combine, tr_error *err);
   /* Makes an empty accumulator in `state`, which holds zeros. NULL: zeros are one. */
   tr_code (*create_accumulator)(const tr_combine *combine, void *state, tr_error *err);
@@ -84,7 +106,10 @@ struct tr_combine_fn {
   /* Adds all that is in `other`, of an equal binding, which stays as it is. */
   tr_code (*merge_accumulators)(const tr_combine *combine, void *state, const void *other,
                                 tr_error *err);
-  /* The output; the state stays as it is. With the binding's extract parameters. */
+  /*
+  ** The output; the state stays as it is. With the binding's extract parameters. `output` holds
+  ** zeros; what it owns after a failure is still the caller's to free.
+  */
   tr_code (*extract_output)(const tr_combine *combine, const void *state, tr_combine_output *output,
                             tr_error *err);
   /* Appends the state's canonical bytes (accumulator.h puts magic, tag and parameters before). */
@@ -96,7 +121,7 @@ struct tr_combine_fn {
   */
   tr_code (*read_accumulator)(const tr_combine *combine, void *state, tr_bytes bytes,
                               tr_error *err);
-  /* Bytes that the state owns outside itself. NULL: none, ever. */
+  /* Bytes that the state owns outside itself; O(1). NULL: none, ever. */
   size_t (*heap_size)(const void *state);
   /* Releases what the state owns. NULL: nothing. */
   void (*free_accumulator)(void *state);
@@ -104,13 +129,38 @@ struct tr_combine_fn {
 
 /*
 ** Binds `count` arguments. Values of input arguments are ignored; constant ones are checked and
-** copied. TR_INVALID_ARGUMENT: wrong count, or a parameter that is NULL, not a number or out of its
-** limits; the message names function, argument and value.
+** copied (an integral REAL as INTEGER). TR_INVALID_ARGUMENT: wrong count, or a parameter that is
+** NULL, not a number or out of its limits.
 */
 tr_code tr_combine_bind(const tr_combine_fn *fn, const tr_value *arguments, int count,
                         tr_combine *combine, tr_error *err);
 
-/* 1 when accumulators of the two may be merged: same function, same shape parameters. */
+/* The same without the arguments that only extract_output needs: for accumulators. */
+tr_code tr_combine_bind_accumulator(const tr_combine_fn *fn, const tr_value *arguments, int count,
+                                    tr_combine *combine, tr_error *err);
+
+/*
+** Gives a binding of an accumulator its `count` arguments for extract_output. TR_INVALID_ARGUMENT as
+** above; then the binding is as before.
+*/
+tr_code tr_combine_bind_extract(tr_combine *combine, const tr_value *arguments, int count,
+                                tr_error *err);
+
+/* A binding of `count` arguments (those for extract_output may be missing) with values unknown. */
+tr_combine tr_combine_unbound(const tr_combine_fn *fn, int count);
+int tr_combine_is_bound(const tr_combine *combine);
+
+/* 1 when the binding needs a source of random bits. */
+int tr_combine_is_random(const tr_combine *combine);
+
+/* For check_parameters: argument `index` must be an INTEGER within limits, or is not given. */
+tr_code tr_combine_check_integer(const tr_combine *combine, int index, int64_t minimum,
+                                 int64_t maximum, tr_error *err);
+
+/*
+** 1 when accumulators of the two may be merged: same function, same number of arguments (not counting
+** those for extract_output), same shape parameters.
+*/
 int tr_combine_is_same_shape(const tr_combine *a, const tr_combine *b);
 
 void tr_combine_output_free(tr_combine_output *output);

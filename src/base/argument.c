@@ -1,0 +1,61 @@
+/*
+** The text of a refused argument, built in a buffer of fixed size: an error must not need memory.
+*/
+#include "base/argument.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/double_text.h"
+
+/* Bytes of a text or BLOB that are shown. */
+#define SHOWN_BYTES 80
+
+/* Room for a literal: quotes and dots around two digits for each byte of a BLOB. */
+typedef char literal[2 * SHOWN_BYTES + 16];
+
+/* Bytes of `text` to show: never the first part of a character alone. */
+static size_t shown_size(tr_bytes text) {
+  if (text.size <= SHOWN_BYTES) return text.size;
+  size_t size = SHOWN_BYTES;
+  while (size > SHOWN_BYTES - 4 && (text.data[size] & 0xC0) == 0x80) size--;
+  return size;
+}
+
+static void describe_blob(tr_bytes blob, char *text) {
+  char *to = text + sprintf(text, "x'");
+  for (size_t i = 0; i < blob.size && i < SHOWN_BYTES; i++) to += sprintf(to, "%02x", blob.data[i]);
+  strcpy(to, blob.size > SHOWN_BYTES ? "...'" : "'");
+}
+
+static void describe(const tr_value *value, literal text) {
+  switch (value->type) {
+  case TR_NULL: strcpy(text, "NULL"); break;
+  case TR_INTEGER: snprintf(text, sizeof(literal), "%lld", (long long)value->integer); break;
+  case TR_REAL: tr_double_text(value->real, text); break;
+  case TR_TEXT: {
+    size_t shown = shown_size(value->bytes);
+    snprintf(text, sizeof(literal), "'%.*s%s'", (int)shown,
+             shown > 0 ? (const char *)value->bytes.data : "",
+             shown < value->bytes.size ? "..." : "");
+    break;
+  }
+  case TR_BLOB: describe_blob(value->bytes, text); break;
+  }
+}
+
+tr_code tr_argument_error(tr_error *err, const char *function, const char *argument,
+                          const tr_value *value, const char *reason) {
+  literal text;
+  describe(value, text);
+  return tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s = %s: %s", function, argument,
+                      text, reason);
+}
+
+tr_code tr_argument_refused(tr_error *err, const char *function, const char *argument,
+                            const tr_value *value, const tr_error *reason) {
+  if (reason->code == TR_NO_MEMORY) return tr_error_no_memory(err);
+  tr_argument_error(err, function, argument, value, reason->message);
+  if (err != NULL) err->code = reason->code;
+  return reason->code;
+}
