@@ -43,7 +43,7 @@ typedef struct tr_function {
 ** A new host with one reference, the caller's. Returns a SQLite code. Between this and
 ** tr_host_end_registration the surfaces register themselves.
 */
-int tr_host_create(sqlite3 *db, tr_host **host);
+int tr_host_create(sqlite3 *db, tr_host **created);
 void tr_host_end_registration(tr_host *host);
 void tr_host_release(tr_host *host);
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 static inline long test_effort(long full) {
-  const char *percent = getenv("TEST_EFFORT");
-  long part =
-      percent == NULL ? full : full / 100 * atol(percent) + full % 100 * atol(percent) / 100;
+  const char *text = getenv("TEST_EFFORT");
+  double percent = text == NULL ? 100 : strtod(text, NULL);
+  long part = (long)((double)full * percent / 100);
   return part < 1 ? 1 : part;
 }
 
