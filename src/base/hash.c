@@ -32,6 +32,18 @@ static uint64_t lane2(uint64_t k) {
   return rotate(k * C2, 33) * C1;
 }
 
+static tr_hash128 finish(uint64_t h1, uint64_t h2, uint64_t size) {
+  h1 ^= size;
+  h2 ^= size;
+  h1 += h2;
+  h2 += h1;
+  h1 = avalanche(h1);
+  h2 = avalanche(h2);
+  h1 += h2;
+  h2 += h1;
+  return (tr_hash128){h1, h2};
+}
+
 tr_hash128 tr_hash128_of(tr_bytes bytes, uint64_t seed) {
   uint64_t h1 = seed, h2 = seed;
   const uint8_t *at = bytes.data;
@@ -42,13 +54,9 @@ tr_hash128 tr_hash128_of(tr_bytes bytes, uint64_t seed) {
   }
   if (left > 8) h2 ^= lane2(read_little_endian(at + 8, left - 8));
   if (left > 0) h1 ^= lane1(read_little_endian(at, left < 8 ? left : 8));
-  h1 ^= bytes.size;
-  h2 ^= bytes.size;
-  h1 += h2;
-  h2 += h1;
-  h1 = avalanche(h1);
-  h2 = avalanche(h2);
-  h1 += h2;
-  h2 += h1;
-  return (tr_hash128){h1, h2};
+  return finish(h1, h2, bytes.size);
+}
+
+tr_hash128 tr_hash128_of_u64(uint64_t x, uint64_t seed) {
+  return finish(seed ^ lane1(x), seed, 8);
 }

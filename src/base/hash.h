@@ -16,4 +16,7 @@ typedef struct tr_hash128 {
 
 tr_hash128 tr_hash128_of(tr_bytes bytes, uint64_t seed);
 
+/* The hash of the eight little-endian bytes of `x`. */
+tr_hash128 tr_hash128_of_u64(uint64_t x, uint64_t seed);
+
 #endif
