@@ -6,6 +6,10 @@
 ** numbers (1 and 1.0, 0.0 and -0.0) have equal keys. Tuples compose by appending: no tuple's key
 ** is another's, and a tuple that is a prefix of another sorts first. The layout is in byte_key.c.
 **
+** Distances are kept, too, as far as bytes can: keys of evenly spread numbers are evenly spread on
+** the number line of byte_key_range.h, so that interpolating halves what is there to be read, and
+** the fraction of a range that is done means something.
+**
 ** A rowid alone has a shorter form, eight bytes; a single text or blob column may be keyed by its
 ** raw bytes. Which form a table uses is for the caller to know (ext/host/source_table.h): the forms
 ** do not mix in one range.
@@ -20,8 +24,8 @@
 
 /*
 ** Appends one value's encoding to `key`. TR_NO_MEMORY leaves `key` as it was.
-** An INTEGER or REAL takes at most 13 bytes; text and blobs their own size plus 2, plus one for
-** each zero byte inside.
+** NULL takes 1 byte; an INTEGER, or a REAL without a fraction, 9; any other REAL at most 19; text
+** and blobs their own size plus 2, plus one for each zero byte inside.
 */
 tr_code tr_byte_key_append(tr_buffer *key, const tr_value *value, tr_error *err);
 

@@ -24,6 +24,18 @@ long test_memory_live(void) {
   return live;
 }
 
+long test_memory_fail_each(tr_code (*run)(void *context), void *context) {
+  for (long n = 1;; n++) {
+    long before = live;
+    test_memory_fail_at(n);
+    tr_code code = run(context);
+    int has_failed = test_memory_has_failed();
+    test_memory_fail_at(0);
+    if (live != before || code != (has_failed ? TR_NO_MEMORY : TR_OK)) return -1;
+    if (!has_failed) return n - 1;
+  }
+}
+
 static int fails_now(void) {
   if (countdown == 0 || --countdown != 0) return 0;
   failed = 1;

@@ -1,0 +1,334 @@
+/*
+** The layout of byte keys. A value is a class byte and what its class needs:
+**
+**   10                      NULL
+**   20 (8 bytes)            REAL below -2^63: the bits of its magnitude, inverted
+**   21 (8 bytes) (0..10)    any other number below 2^63: its floor as a rowid's key, then a fraction
+**   22 (8 bytes)            REAL from 2^63 on: its bits
+**   30 (bytes) 00           text; a zero byte inside is written 00 ff
+**   40 (bytes) 00           blob; the same
+**
+** Text ends before whatever has it as a prefix, since a class byte, like the end of the key, lies
+** below the ff of an inner zero.
+**
+** A fraction is written only where there is one: groups of seven bits, the highest first, each in a
+** byte from 80 up, without trailing groups of zeros. A whole number sorts before the fractions above
+** it, since class bytes, like the end of the key, lie below 80. The groups are the binary digits of
+** x - floor(x), which are at most 59 for any double but the tiny ones, those within 2^-7 of zero.
+** Theirs would be up to 1074, so there the first group (all zeros above zero, all ones below) is
+** followed by the 63 bits of the magnitude as a double, which sort alike; below zero they are
+** subtracted from 2^63.
+**
+** Reading accepts just what writing gives. For most classes every byte string is such a one; a
+** fraction is written again and compared.
+*/
+#include "range/byte_key.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+  CLASS_NULL = 0x10,
+  CLASS_BELOW = 0x20,
+  CLASS_NUMBER = 0x21,
+  CLASS_ABOVE = 0x22,
+  CLASS_TEXT = 0x30,
+  CLASS_BLOB = 0x40
+};
+
+/* A class byte and the eight bytes that follow it for any number. */
+#define NUMBER_SIZE 9
+
+/* A fraction's groups: the first, and those of 63 further bits. */
+#define GROUP_BITS 7
+#define GROUP_MARK 0x80
+#define FIRST_GROUP_MAX 0x7f
+#define REST_BITS 63
+#define GROUPS 10
+
+/* Numbers nearer to zero than this are tiny. */
+#define TINY 0x1p-7
+
+#define ESCAPED_ZERO 0xff
+
+static void put_big_endian(uint64_t word, uint8_t *to) {
+  to[0] = (uint8_t)(word >> 56);
+  to[1] = (uint8_t)(word >> 48);
+  to[2] = (uint8_t)(word >> 40);
+  to[3] = (uint8_t)(word >> 32);
+  to[4] = (uint8_t)(word >> 24);
+  to[5] = (uint8_t)(word >> 16);
+  to[6] = (uint8_t)(word >> 8);
+  to[7] = (uint8_t)word;
+}
+
+static uint64_t get_big_endian(const uint8_t *from) {
+  uint64_t word = 0;
+  for (int i = 0; i < 8; i++) word = word << 8 | from[i];
+  return word;
+}
+
+static uint64_t bits_of_double(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+static double double_of_bits(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+void tr_byte_key_of_rowid(int64_t rowid, uint8_t *key) {
+  put_big_endian((uint64_t)rowid ^ UINT64_C(1) << 63, key);
+}
+
+int64_t tr_byte_key_to_rowid(const uint8_t *key) {
+  return (int64_t)(get_big_endian(key) ^ UINT64_C(1) << 63);
+}
+
+/* The fraction of a number, which is not 0: its first group and the bits of the further ones. */
+typedef struct fraction {
+  uint64_t first;
+  uint64_t rest;
+} fraction;
+
+static fraction fraction_of(double x, double floor_of_x) {
+  if (x > 0 && x < TINY) return (fraction){0, bits_of_double(x)};
+  if (x < 0 && x > -TINY) {
+    return (fraction){FIRST_GROUP_MAX, (UINT64_C(1) << REST_BITS) - bits_of_double(-x)};
+  }
+  /* 63 binary digits behind the point, exactly; 1 - |x| is taken in integers since it may have more
+  ** digits than a double. */
+  uint64_t digits = floor_of_x == -1 ? (UINT64_C(1) << 63) - (uint64_t)(-x * 0x1p63)
+                                     : (uint64_t)((x - floor_of_x) * 0x1p63);
+  return (fraction){digits >> (63 - GROUP_BITS),
+                    digits << GROUP_BITS & ((UINT64_C(1) << REST_BITS) - 1)};
+}
+
+/* Writes at most GROUPS bytes and returns how many. */
+static size_t put_fraction(fraction f, uint8_t *to) {
+  to[0] = (uint8_t)(GROUP_MARK | f.first);
+  for (int i = 1; i < GROUPS; i++) {
+    to[i] = (uint8_t)(GROUP_MARK | (f.rest >> (REST_BITS - GROUP_BITS * i) & FIRST_GROUP_MAX));
+  }
+  size_t count = GROUPS;
+  while (to[count - 1] == GROUP_MARK) count--;
+  return count;
+}
+
+static void put_integer(int64_t integer, uint8_t *to) {
+  to[0] = CLASS_NUMBER;
+  tr_byte_key_of_rowid(integer, to + 1);
+}
+
+/* Writes at most NUMBER_SIZE + GROUPS bytes and returns how many. */
+static size_t put_real(double x, uint8_t *to) {
+  if (x >= 0x1p63) {
+    to[0] = CLASS_ABOVE;
+    put_big_endian(bits_of_double(x), to + 1);
+    return NUMBER_SIZE;
+  }
+  if (x < -0x1p63) {
+    to[0] = CLASS_BELOW;
+    put_big_endian(~bits_of_double(-x), to + 1);
+    return NUMBER_SIZE;
+  }
+  double floor_of_x = floor(x);
+  put_integer((int64_t)floor_of_x, to);
+  if (floor_of_x == x) return NUMBER_SIZE;
+  return NUMBER_SIZE + put_fraction(fraction_of(x, floor_of_x), to + NUMBER_SIZE);
+}
+
+/* Makes room; in the usual case, where there is some, without a call. */
+static inline tr_code make_room(tr_buffer *key, size_t more, tr_error *err) {
+  if (more <= key->capacity - key->size) return TR_OK;
+  return tr_buffer_reserve(key, more, err);
+}
+
+static tr_code append_integer(tr_buffer *key, int64_t integer, tr_error *err) {
+  tr_code code = make_room(key, NUMBER_SIZE, err);
+  if (code != TR_OK) return code;
+  put_integer(integer, key->data + key->size);
+  key->size += NUMBER_SIZE;
+  return TR_OK;
+}
+
+static tr_code append_real(tr_buffer *key, double real, tr_error *err) {
+  tr_code code = make_room(key, NUMBER_SIZE + GROUPS, err);
+  if (code != TR_OK) return code;
+  key->size += put_real(real, key->data + key->size);
+  return TR_OK;
+}
+
+static size_t count_zeros(tr_bytes bytes) {
+  size_t count = 0;
+  const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
+  while (at < end && (at = memchr(at, 0, (size_t)(end - at))) != NULL) {
+    count++;
+    at++;
+  }
+  return count;
+}
+
+/* Copies to `to` with each zero escaped; returns where it ends. */
+static uint8_t *put_escaped(tr_bytes bytes, uint8_t *to) {
+  for (size_t i = 0; i < bytes.size; i++) {
+    *to++ = bytes.data[i];
+    if (bytes.data[i] == 0) *to++ = ESCAPED_ZERO;
+  }
+  return to;
+}
+
+static tr_code append_bytes(tr_buffer *key, uint8_t class, tr_bytes bytes, tr_error *err) {
+  if (bytes.size > SIZE_MAX / 4) return tr_error_no_memory(err);
+  size_t zeros = bytes.size == 0 ? 0 : count_zeros(bytes);
+  tr_code code = make_room(key, bytes.size + zeros + 2, err);
+  if (code != TR_OK) return code;
+  uint8_t *to = key->data + key->size;
+  *to++ = class;
+  if (zeros > 0) {
+    to = put_escaped(bytes, to);
+  } else if (bytes.size > 0) {
+    memcpy(to, bytes.data, bytes.size);
+    to += bytes.size;
+  }
+  *to = 0;
+  key->size += bytes.size + zeros + 2;
+  return TR_OK;
+}
+
+tr_code tr_byte_key_append(tr_buffer *key, const tr_value *value, tr_error *err) {
+  switch (value->type) {
+  case TR_INTEGER: return append_integer(key, value->integer, err);
+  case TR_REAL: return append_real(key, value->real, err);
+  case TR_TEXT: return append_bytes(key, CLASS_TEXT, value->bytes, err);
+  case TR_BLOB: return append_bytes(key, CLASS_BLOB, value->bytes, err);
+  case TR_NULL: break;
+  }
+  return tr_buffer_append_byte(key, CLASS_NULL, err);
+}
+
+static int fail_at(size_t offset, const char *what, tr_error *err) {
+  return tr_error_no(err, TR_CORRUPT, "not a byte key, at byte %zu: %s", offset, what);
+}
+
+/* Reads the groups at the beginning of `from` into `*f` and returns how many there are. */
+static size_t get_fraction(tr_bytes from, fraction *f) {
+  size_t count = 0;
+  *f = (fraction){0, 0};
+  for (; count < from.size && count < GROUPS && from.data[count] >= GROUP_MARK; count++) {
+    uint64_t group = from.data[count] & FIRST_GROUP_MAX;
+    if (count == 0) {
+      f->first = group;
+    } else {
+      f->rest |= group << (REST_BITS - GROUP_BITS * count);
+    }
+  }
+  return count;
+}
+
+/*
+** The number with this floor and fraction, or one near it if there is none: then it is written
+** otherwise.
+*/
+static double number_of(int64_t floor_of_x, fraction f) {
+  uint64_t tiny = bits_of_double(TINY);
+  uint64_t below = (UINT64_C(1) << REST_BITS) - f.rest;
+  if (floor_of_x == 0 && f.first == 0 && f.rest < tiny) return double_of_bits(f.rest);
+  if (floor_of_x == -1 && f.first == FIRST_GROUP_MAX && below < tiny) return -double_of_bits(below);
+  uint64_t digits = f.first << (63 - GROUP_BITS) | f.rest >> GROUP_BITS;
+  if (floor_of_x == -1) return -ldexp((double)((UINT64_C(1) << 63) - digits), -63);
+  return (double)floor_of_x + ldexp((double)digits, -63);
+}
+
+/* Each of the next reads a value of one class at `from`: how many bytes it took, 0 if it is none. */
+
+static size_t next_number(tr_bytes from, tr_value *value) {
+  if (from.size < NUMBER_SIZE) return 0;
+  int64_t floor_of_x = tr_byte_key_to_rowid(from.data + 1);
+  fraction f;
+  size_t groups = get_fraction((tr_bytes){from.data + NUMBER_SIZE, from.size - NUMBER_SIZE}, &f);
+  if (groups == 0) {
+    *value = tr_value_integer(floor_of_x);
+    return NUMBER_SIZE;
+  }
+  double x = number_of(floor_of_x, f);
+  uint8_t again[NUMBER_SIZE + GROUPS];
+  size_t size = put_real(x, again);
+  if (size != NUMBER_SIZE + groups || memcmp(again, from.data, size) != 0) return 0;
+  *value = tr_value_real(x);
+  return size;
+}
+
+static size_t next_above(tr_bytes from, tr_value *value) {
+  if (from.size < NUMBER_SIZE) return 0;
+  double x = double_of_bits(get_big_endian(from.data + 1));
+  if (!(x >= 0x1p63)) return 0;
+  *value = tr_value_real(x);
+  return NUMBER_SIZE;
+}
+
+static size_t next_below(tr_bytes from, tr_value *value) {
+  if (from.size < NUMBER_SIZE) return 0;
+  double x = -double_of_bits(~get_big_endian(from.data + 1));
+  if (!(x < -0x1p63)) return 0;
+  *value = tr_value_real(x);
+  return NUMBER_SIZE;
+}
+
+/* The size of text or a blob with its class byte and terminator; 0 if it does not end. */
+static size_t size_of_bytes(tr_bytes from) {
+  size_t at = 1;
+  while (at < from.size) {
+    const uint8_t *zero = memchr(from.data + at, 0, from.size - at);
+    if (zero == NULL) return 0;
+    at = (size_t)(zero - from.data) + 1;
+    if (at == from.size || from.data[at] != ESCAPED_ZERO) return at;
+    at++;
+  }
+  return 0;
+}
+
+/* Replaces what `scratch` holds by the bytes between class byte and terminator. */
+static tr_code unescape(tr_bytes from, tr_buffer *scratch, tr_error *err) {
+  scratch->size = 0;
+  tr_code code = make_room(scratch, from.size, err);
+  if (code != TR_OK) return code;
+  uint8_t *to = scratch->data;
+  for (size_t i = 1; i < from.size - 1; i++) {
+    *to++ = from.data[i];
+    if (from.data[i] == 0) i++;
+  }
+  scratch->size = (size_t)(to - scratch->data);
+  return TR_OK;
+}
+
+int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *scratch,
+                     tr_error *err) {
+  if (*offset >= key.size) return 0;
+  tr_bytes from = {key.data + *offset, key.size - *offset};
+  int class = from.data[0];
+  size_t size = 0;
+  switch (class) {
+  case CLASS_NULL:
+    *value = tr_value_null();
+    size = 1;
+    break;
+  case CLASS_NUMBER: size = next_number(from, value); break;
+  case CLASS_ABOVE: size = next_above(from, value); break;
+  case CLASS_BELOW: size = next_below(from, value); break;
+  case CLASS_TEXT:
+  case CLASS_BLOB: size = size_of_bytes(from); break;
+  default: return fail_at(*offset, "no value begins like this", err);
+  }
+  if (size == 0) return fail_at(*offset, "a value that is cut off or was not written so", err);
+  if (class == CLASS_TEXT || class == CLASS_BLOB) {
+    if (unescape((tr_bytes){from.data, size}, scratch, err) != TR_OK) return -1;
+    *value = class == CLASS_TEXT ? tr_value_text(tr_buffer_bytes(scratch))
+                                 : tr_value_blob(tr_buffer_bytes(scratch));
+  }
+  *offset += size;
+  return 1;
+}
