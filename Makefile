@@ -45,7 +45,7 @@ help: ## list the targets
 demo: ## load real flights into a database and show what tranche does with them
 	@tests/setup demo
 	@$(MAKE) --no-print-directory tranche.so
-	@sql/demo $(BUILD)/demo
+	@sql/demo/run
 
 .PHONY: test
 test: ## run every test; ends with "N passed, N failed"
