@@ -351,7 +351,7 @@ static tr_code write_coupons(const tr_hll *hll, tr_buffer *bytes, tr_error *err)
     put_preamble(at, hll, 2, LG_LIST_CAPACITY, count == 0 ? FLAG_EMPTY : 0, count, MODE_LIST);
   } else {
     put_preamble(at, hll, 3, lg_table_for(count, 5), 0, 0, MODE_SET);
-    tr_put_u32(at + 8, count);
+    tr_store_u32(at + 8, count);
   }
   if (count > 0) {
     uint32_t *sorted = tr_malloc(count * sizeof *sorted);
@@ -361,7 +361,7 @@ static tr_code write_coupons(const tr_hll *hll, tr_buffer *bytes, tr_error *err)
       if (hll->coupons[i] != 0) sorted[found++] = hll->coupons[i];
     }
     qsort(sorted, count, sizeof *sorted, compare_u32);
-    for (uint32_t i = 0; i < count; i++) tr_put_u32(at + start + 4 * (size_t)i, sorted[i]);
+    for (uint32_t i = 0; i < count; i++) tr_store_u32(at + start + 4 * (size_t)i, sorted[i]);
     tr_free(sorted);
   }
   bytes->size += start + 4 * (size_t)count;
@@ -386,17 +386,17 @@ static tr_code write_registers(const tr_hll *hll, tr_buffer *bytes, tr_error *er
   uint8_t *at = bytes->data + bytes->size;
   put_preamble(at, hll, 10, exceptions == 0 ? 0 : lg_table_for(exceptions, 2),
                hll->has_hip ? 0 : FLAG_OUT_OF_ORDER, lowest, MODE_REGISTERS);
-  tr_put_double(at + 8, hll->has_hip ? hll->hip : 0);
-  tr_put_double(at + 16, low_sum);
-  tr_put_double(at + 24, high_sum);
-  tr_put_u32(at + 32, counts[lowest]);
-  tr_put_u32(at + 36, exceptions);
+  tr_store_double(at + 8, hll->has_hip ? hll->hip : 0);
+  tr_store_double(at + 16, low_sum);
+  tr_store_double(at + 24, high_sum);
+  tr_store_u32(at + 32, counts[lowest]);
+  tr_store_u32(at + 36, exceptions);
   uint8_t *nibbles = at + REGISTERS_START, *exception = nibbles + k / 2;
   memset(nibbles, 0, k / 2);
   for (size_t i = 0; i < k; i++) {
     uint32_t above = hll->registers[i] - lowest;
     if (above >= EXCEPTION) {
-      tr_put_u32(exception, (uint32_t)hll->registers[i] << ADDRESS_BITS | (uint32_t)i);
+      tr_store_u32(exception, (uint32_t)hll->registers[i] << ADDRESS_BITS | (uint32_t)i);
       exception += 4;
       above = EXCEPTION;
     }
@@ -470,7 +470,7 @@ static tr_code read_coupons(tr_hll *hll, const hll_image *image, size_t start, u
   tr_code code = check_size(image, start + 4 * (uint64_t)cells, err);
   uint32_t seen = 0;
   for (uint32_t i = 0; code == TR_OK && i < cells; i++) {
-    uint32_t coupon = tr_get_u32(image->bytes.data + start + 4 * (size_t)i);
+    uint32_t coupon = tr_load_u32(image->bytes.data + start + 4 * (size_t)i);
     if (coupon == 0 && !image->is_compact) continue;
     if (coupon >> ADDRESS_BITS == 0) {
       return tr_error_set(err, TR_CORRUPT, "HLL sketch: coupon %u of rank 0", coupon);
@@ -498,7 +498,7 @@ static tr_code read_list(tr_hll *hll, const hll_image *image, tr_error *err) {
 
 static tr_code read_set(tr_hll *hll, const hll_image *image, tr_error *err) {
   if (image->bytes.size < SET_START) return check_size(image, SET_START, err);
-  uint32_t count = tr_get_u32(image->bytes.data + 8);
+  uint32_t count = tr_load_u32(image->bytes.data + 8);
   uint32_t most = max_u32(coupon_limit(image->lg_k), LIST_CAPACITY);
   if (count > most) {
     return tr_error_set(err, TR_CORRUPT, "HLL sketch: a set of %u coupons, at most %u", count,
@@ -517,7 +517,7 @@ static tr_code read_exceptions(tr_hll *hll, const hll_image *image, uint32_t mar
   const uint8_t *at = image->bytes.data + REGISTERS_START + ((size_t)1 << image->lg_k) / 2;
   uint32_t marker = image->sixth + EXCEPTION, seen = 0;
   for (uint32_t i = 0; i < cells; i++, at += 4) {
-    uint32_t pair = tr_get_u32(at), slot = pair & ADDRESS_MASK, rank = pair >> ADDRESS_BITS;
+    uint32_t pair = tr_load_u32(at), slot = pair & ADDRESS_MASK, rank = pair >> ADDRESS_BITS;
     if (pair == 0 && !image->is_compact) continue;
     /* Each register that names an exception must get one, once. */
     if (slot >> image->lg_k != 0 || rank < marker || hll->registers[slot] != MAX_RANK + 1) {
@@ -534,7 +534,7 @@ static tr_code read_exceptions(tr_hll *hll, const hll_image *image, uint32_t mar
 static tr_code read_hll4(tr_hll *hll, const hll_image *image, tr_error *err) {
   size_t k = (size_t)1 << image->lg_k;
   const uint8_t *nibbles = image->bytes.data + REGISTERS_START;
-  uint32_t exceptions = tr_get_u32(image->bytes.data + 36);
+  uint32_t exceptions = tr_load_u32(image->bytes.data + 36);
   uint32_t cells = exceptions;
   if (!image->is_compact) {
     if (image->lg_table > image->lg_k) {
@@ -565,7 +565,7 @@ static tr_code read_hll6(tr_hll *hll, const hll_image *image, tr_error *err) {
   tr_code code = check_size(image, REGISTERS_START + k * 3 / 4 + 1, err);
   for (size_t i = 0; code == TR_OK && i < k; i++) {
     size_t bit = i * 6;
-    hll->registers[i] = (uint8_t)(tr_get_u16(packed + bit / 8) >> bit % 8 & MAX_RANK);
+    hll->registers[i] = (uint8_t)(tr_load_u16(packed + bit / 8) >> bit % 8 & MAX_RANK);
   }
   return code;
 }
@@ -592,7 +592,7 @@ static tr_code read_registers(tr_hll *hll, const hll_image *image, tr_error *err
   }
   tr_code code = turn_to_registers(hll, err);
   if (code == TR_OK) code = read_type[image->type](hll, image, err);
-  double hip = tr_get_double(image->bytes.data + 8);
+  double hip = tr_load_double(image->bytes.data + 8);
   if (code != TR_OK || image->is_out_of_order) return code;
   if (!(hip >= 0 && hip <= 0x1p63)) {
     return tr_error_set(err, TR_CORRUPT, "HLL sketch: its estimate is no count");
