@@ -1,0 +1,123 @@
+/*
+** What a table looks like to a scan: its columns, and the key in whose order it can be walked.
+**
+** A key is the rowid, the primary key of a WITHOUT ROWID table, or the columns of a unique index. It
+** is usable when SQLite's order of it is the order of its bytes: every column BINARY, none mixed
+** ASC and DESC, text stored as UTF-8. Its bytes have one of four forms, which the schema alone
+** decides, so that a restriction that was written down means the same whatever the rows are by then:
+**
+**   TR_KEY_ROWID    eight bytes
+**   TR_KEY_TEXT     one column of TEXT affinity. A text's raw bytes; what has none of its own goes
+**                   into two escapes at the ends: 00 + byte_key for NULL, numbers, '' and text that
+**                   begins with a zero byte, ff + byte_key for blobs and text that begins with ff
+**   TR_KEY_BLOB     one column declared BLOB. The raw bytes. NULL, numbers, text and x'' sort before
+**                   every other blob and have no bytes to go to: a row with one is an error
+**   TR_KEY_ENCODED  all else, and what is asked for as key(byte_key(k)): byte_key(columns...)
+**
+** A unique index may hold many rows with NULLs. Where a column of the key is NULL, the rowid's
+** byte_key follows the columns' (the order of the index), so such rows have keys of their own.
+**
+** Ownership: a source owns its texts. Thread-safety: none; it belongs to one connection's thread.
+*/
+#ifndef TR_HOST_SOURCE_TABLE_H
+#define TR_HOST_SOURCE_TABLE_H
+
+#include "host/module_arguments.h"
+#include "host/sqlite_host.h"
+
+typedef enum tr_source_kind {
+  TR_SOURCE_ROWID_TABLE,
+  TR_SOURCE_WITHOUT_ROWID,
+  TR_SOURCE_VIEW,
+  TR_SOURCE_VIRTUAL
+} tr_source_kind;
+
+typedef enum tr_affinity {
+  TR_AFFINITY_BLOB, /* also that of columns without a type */
+  TR_AFFINITY_TEXT,
+  TR_AFFINITY_NUMERIC, /* this and below: numeric */
+  TR_AFFINITY_INTEGER,
+  TR_AFFINITY_REAL
+} tr_affinity;
+
+typedef struct tr_source_column {
+  char *name;
+  char *type;      /* as declared; "" for none */
+  char *collation; /* BINARY, NOCASE, ...; BINARY for the columns of views and virtual tables */
+  tr_affinity affinity;
+  int is_hidden; /* a hidden column of a virtual table */
+  int is_generated;
+  int is_not_null;
+  int primary_key; /* 1 for the first column of the primary key, ...; 0 */
+} tr_source_column;
+
+typedef enum tr_key_form {
+  TR_KEY_NONE, /* the source has no key, or none was asked for */
+  TR_KEY_ROWID,
+  TR_KEY_TEXT,
+  TR_KEY_BLOB,
+  TR_KEY_ENCODED
+} tr_key_form;
+
+#define TR_KEY_COLUMNS_MAX 32
+
+typedef struct tr_source_key {
+  tr_key_form form;
+  int columns
+      [TR_KEY_COLUMNS_MAX]; /* indexes of columns; TR_KEY_ROWID: the alias, if there is one */
+  int column_count;
+  int is_descending;    /* its index is stored backwards, and walked so */
+  int has_null_breaker; /* the rowid follows where a column is NULL */
+  char *index;          /* the unique index; NULL: the table's own order */
+} tr_source_key;
+
+typedef struct tr_source_table {
+  char *schema; /* main, temp, or as attached */
+  char *name;   /* as SQLite spells it */
+  tr_source_kind kind;
+  int is_strict;
+  tr_source_column *columns;
+  int column_count;
+  char *rowid_name; /* a name that gives the rowid; NULL: there is none, or three columns hide it */
+  int64_t schema_version; /* of its schema, when it was read */
+  tr_source_key key;
+} tr_source_table;
+
+/*
+** Reads a table, view or virtual table; `schema` NULL looks where SQLite would (temp, main, attached).
+** key.form is TR_KEY_NONE. `function` is named in errors. TR_INVALID_ARGUMENT: no such table.
+** `*source` is overwritten; on failure it owns nothing.
+*/
+tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *function,
+                             const char *schema, const char *table, tr_error *err);
+void tr_source_table_free(tr_source_table *source);
+
+/*
+** Settles the key: `columns` names it (each item a column, or all in one byte_key(...)), NULL or empty
+** takes the table's own order. TR_INVALID_ARGUMENT gives the reason when it cannot be one: a view, a
+** virtual table, no such column, not unique, only partly unique, another collation than BINARY, mixed
+** directions, text in a UTF-16 database, a rowid that no name reaches.
+*/
+tr_code tr_source_table_set_key(tr_source_table *source, sqlite3 *db, const char *function,
+                                const tr_argument_list *columns, tr_error *err);
+
+/* The index of the column of that name (without case), or -1. */
+int tr_source_table_find_column(const tr_source_table *source, const char *name);
+
+/*
+** Whether the table still is what was read: 1, or 0 (it was changed in a way that matters, or is gone;
+** `err` says how), or -1. Costs a look at the schema's version while nothing changes.
+*/
+int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char *function,
+                               tr_error *err);
+
+/*
+** Roughly how many rows: from sqlite_stat1 where ANALYZE was run, else by the depth of SQLite's guess
+** (a million). Never fails.
+*/
+int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db);
+
+/* Appends what a column's declaration is in sqlite3_declare_vtab: `"name" TYPE COLLATE NOCASE`. */
+void tr_source_column_declare(const tr_source_column *column, const char *name, sqlite3_str *sql);
+
+#endif
