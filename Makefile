@@ -44,13 +44,13 @@ help: ## list the targets
 .PHONY: demo
 demo: ## load real flights into a database and show what tranche does with them
 	@tests/setup demo
-	@$(MAKE) --no-print-directory tranche.so
+	@$(MAKE) -s --no-print-directory tranche.so
 	@sql/demo/run
 
 .PHONY: test
 test: ## run every test; ends with "N passed, N failed"
 	@tests/setup test
-	@$(MAKE) --no-print-directory -j$(JOBS) tranche.so test-programs
+	@$(MAKE) -s --no-print-directory -j$(JOBS) tranche.so test-programs
 	@$(RUN_TESTS)
 
 .PHONY: unit
@@ -81,7 +81,7 @@ lint: ## formatting, static analysis, who may include whom; warnings are errors
 .PHONY: sanitize
 sanitize: ## every test under ASan and UBSan, the threaded ones under TSan
 	@tests/setup sanitize
-	@$(MAKE) --no-print-directory asan tsan
+	@$(MAKE) -s --no-print-directory asan tsan
 
 ASAN = BUILD=build/asan OPTIMISE="-O1 -g -fno-omit-frame-pointer" \
        SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -89,8 +89,8 @@ TSAN = BUILD=build/tsan OPTIMISE="-O1 -g" SANITIZE="-fsanitize=thread -Wno-tsan"
 
 .PHONY: asan
 asan:
-	@$(MAKE) --no-print-directory $(ASAN) -j$(JOBS) build/asan/tranche.so test-programs
-	@$(MAKE) --no-print-directory $(ASAN) run-asan
+	@$(MAKE) -s --no-print-directory $(ASAN) -j$(JOBS) build/asan/tranche.so test-programs
+	@$(MAKE) -s --no-print-directory $(ASAN) run-asan
 
 .PHONY: run-asan
 run-asan:
@@ -99,8 +99,8 @@ run-asan:
 # Threaded is what says so: a test program that includes a threads header or waits for one.
 .PHONY: tsan
 tsan:
-	@$(MAKE) --no-print-directory $(TSAN) -j$(JOBS) test-programs
-	@$(MAKE) --no-print-directory $(TSAN) run-tsan
+	@$(MAKE) -s --no-print-directory $(TSAN) -j$(JOBS) test-programs
+	@$(MAKE) -s --no-print-directory $(TSAN) run-tsan
 
 .PHONY: run-tsan
 run-tsan:
@@ -109,20 +109,20 @@ run-tsan:
 .PHONY: valgrind
 valgrind: ## the C test programs under valgrind
 	@tests/setup valgrind
-	@$(MAKE) --no-print-directory -j$(JOBS) test-programs
+	@$(MAKE) -s --no-print-directory -j$(JOBS) test-programs
 	@TEST_EFFORT=$(or $(TEST_EFFORT),2) $(RUN_TESTS) --valgrind programs
 
 .PHONY: fuzz
 fuzz: ## every target of tests/fuzz for FUZZ_SECONDS (5) each, with clang's libFuzzer
 	@tests/setup fuzz
-	@$(MAKE) --no-print-directory BUILD=build/fuzz CC=clang -j$(JOBS) OPTIMISE="-O1 -g" \
+	@$(MAKE) -s --no-print-directory BUILD=build/fuzz CC=clang -j$(JOBS) OPTIMISE="-O1 -g" \
 	  SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" fuzz-programs
 	@tests/run-fuzz build/fuzz $(FUZZ_SECONDS)
 
 .PHONY: bench
 bench: ## every program of tests/bench; prints one table in Markdown
 	@tests/setup test
-	@$(MAKE) --no-print-directory -j$(JOBS) bench-programs
+	@$(MAKE) -s --no-print-directory -j$(JOBS) bench-programs
 	@$(PYTHON) tests/run-bench --build $(BUILD) --tranche $(BUILD)/tranche.so $(NAME)
 
 .PHONY: test-newest

@@ -11,10 +11,29 @@
 #define TR_DEFINES_SQLITE_API
 #include "surfaces.h"
 
+#include <pthread.h>
+
 #include "tranche.h"
 
-#ifndef SQLITE_CORE
+#ifdef SQLITE_CORE
+static void use_table(const sqlite3_api_routines *api) {
+  (void)api;
+}
+#else
 SQLITE_EXTENSION_INIT1
+
+/*
+** Keeps SQLite's table for all later calls. Connections may load us from several threads at once: the
+** table is written once, under a mutex, so that no thread reads it while another writes.
+*/
+static void use_table(const sqlite3_api_routines *api) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  if (sqlite3_api != api) {
+    SQLITE_EXTENSION_INIT2(api)
+  }
+  pthread_mutex_unlock(&mutex);
+}
 #endif
 
 /* The oldest SQLite that has all that the surfaces need unconditionally: DIRECTONLY, INNOCUOUS. */
@@ -33,11 +52,7 @@ static int (*const surfaces[])(tr_host *) = {
 #endif
 
 TR_EXPORT int sqlite3_tranche_init(sqlite3 *db, char **message, const sqlite3_api_routines *api) {
-#ifdef SQLITE_CORE
-  (void)api;
-#else
-  SQLITE_EXTENSION_INIT2(api);
-#endif
+  use_table(api);
   if (sqlite3_libversion_number() < OLDEST_SQLITE) {
     *message =
         sqlite3_mprintf("tranche needs SQLite 3.31.0 or newer, this is %s", sqlite3_libversion());

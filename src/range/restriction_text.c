@@ -101,7 +101,7 @@ static tr_code read_escape(parser *p, int *character) {
   if (escape != 'u' && found == NULL) return fail(p, "no such escape");
   p->at++;
   if (escape == 'u') return read_unicode_escape(p, character);
-  *character = meant[found - escapes];
+  *character = (unsigned char)meant[found - escapes];
   return TR_OK;
 }
 
