@@ -208,7 +208,8 @@ $(BUILD)/static/%.o: %.c $(BUILD)/flags
 # src/ alone, with the tests' own allocator; SQLite only reads JSON lines there.
 SUPPORT_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/replay/*.c))
-# The surfaces, linked statically with SQLite.
+# The surfaces, linked statically with SQLite, and what of the tests' support brings no allocator.
+HOST_SUPPORT_OBJECTS = $(BUILD)/tests/support/test_random.o
 HOST_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/host/*.c))
 # Programs that load the built extension as anybody's program would, and one that links it.
 EMBED_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/embed/*.c tests/faults/*.c))
@@ -239,7 +240,7 @@ SQLITE_LIBS ?= -lsqlite3
 $(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libtranche_src.a
 	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
-$(HOST_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a
+$(HOST_TESTS): $(BUILD)/%: $(BUILD)/%.o $(HOST_SUPPORT_OBJECTS) $(BUILD)/libtranche.a
 	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
 $(EMBED_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a $(BUILD)/tranche.so
