@@ -9,15 +9,17 @@
 **   current without a record is an error; the same record until the next advance;
 **   fraction 0 before start, 1 after the end, never decreasing;
 **   a refused split has no effect; primary and residual of a granted one are the old source.
+** A reader that failed stays failed. What it had not claimed can still be split off.
 **
-** Thread-safety: start, advance, current and close belong to one thread; split_at_fraction,
-** fraction_consumed and current_source may be called by any thread meanwhile, and do not wait for the
-** cursor.
+** Thread-safety: init, start, advance, current and close belong to one thread; split_at_fraction,
+** fraction_consumed and current_source may be called by any thread between init and close, also
+** while that one thread is inside start or advance, and do not wait for the cursor.
 ** Source: Apache Beam, BoundedSource.BoundedReader.
 */
 #ifndef TR_READER_READER_H
 #define TR_READER_READER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "range/tracker.h"
@@ -26,7 +28,8 @@
 typedef struct tr_cursor_class {
   /*
   ** Moves to the next record: 1 with its position in `*position` (above all before; a key is borrowed
-  ** until the next call), 0 there is none, -1 failed.
+  ** until the next call), 0 there is none up to the end of the source, -1 failed. Not called again
+  ** after 0 or -1.
   */
   int (*next)(void *cursor, tr_position *position, tr_error *err);
   /* Releases the cursor. */
@@ -38,9 +41,10 @@ typedef struct tr_reader {
   const tr_cursor_class *cursor_class;
   void *cursor;
   tr_tracker *tracker;
-  tr_position position;
+  tr_position position; /* of the present record, while there is one */
   _Atomic int phase;
-  _Atomic double reported_fraction;
+  _Atomic double reported_fraction; /* the highest that anybody was told */
+  pthread_mutex_t splitting; /* one split at a time: each is relative to the source as it is */
 } tr_reader;
 
 /*
@@ -53,7 +57,10 @@ void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void
 /* The first record. TR_INVALID_STATE when called again. */
 int tr_reader_start(tr_reader *reader, tr_error *err);
 
-/* The next record. TR_INVALID_STATE before start; after the end it stays 0. */
+/*
+** The next record; after the end it stays 0. TR_INVALID_STATE before start, after a failure, after
+** close.
+*/
 int tr_reader_advance(tr_reader *reader, tr_error *err);
 
 /* The present record's position (a key is borrowed until the next advance). TR_INVALID_STATE: none. */
@@ -64,6 +71,8 @@ tr_code tr_reader_current(const tr_reader *reader, tr_position *position, tr_err
 ** is what was given away (the caller frees it), the source is now the primary. 0: refused (before the
 ** start, after the end, too late, too narrow, fraction not in (0, 1)), with no effect at all.
 ** -1: TR_NO_MEMORY.
+** Somebody who splits the tracker itself meanwhile may have made the source smaller than it was when
+** the point of the split was computed.
 */
 int tr_reader_split_at_fraction(tr_reader *reader, double fraction, tr_restriction *residual,
                                 tr_error *err);
@@ -73,7 +82,7 @@ double tr_reader_fraction_consumed(tr_reader *reader);
 /* The range that is being read now, split or not; the caller frees it. TR_NO_MEMORY. */
 tr_code tr_reader_current_source(tr_reader *reader, tr_restriction *source, tr_error *err);
 
-/* Closes the cursor. What was not advanced to was never claimed. */
+/* Closes the cursor. What was not advanced to was never claimed. A second time it does nothing. */
 void tr_reader_close(tr_reader *reader);
 
 #endif

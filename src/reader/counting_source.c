@@ -1,0 +1,149 @@
+/*
+** The arithmetic of counting: distances are unsigned and modulo 2^64, where no difference of two
+** int64 overflows, and turned back into a number only where it is known to lie in between.
+*/
+#include "reader/counting_source.h"
+
+/* |step|; also of -2^63. */
+static uint64_t stride(int64_t step) {
+  return step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
+}
+
+/* How far apart, whichever is larger. */
+static uint64_t distance(int64_t a, int64_t b) {
+  return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+}
+
+/* `steps` steps from `value`; the caller knows that it stays within int64. */
+static int64_t walk(int64_t value, int64_t step, uint64_t steps) {
+  return (int64_t)((uint64_t)value + (uint64_t)step * steps);
+}
+
+/* 1 if `b` lies behind `a` for one who counts up, or down. */
+static int is_behind(int64_t b, int64_t a, int is_up) {
+  return is_up ? b > a : b < a;
+}
+
+/* The direction, from the numbers: a step of -2^63 keeps its sign when the source is reversed. */
+static int is_up(const tr_counting_source *source) {
+  return source->first <= source->last;
+}
+
+static tr_code check_step(int64_t step, tr_error *err) {
+  if (step != 0) return TR_OK;
+  return tr_error_set(err, TR_INVALID_ARGUMENT, "a step of 0 never ends");
+}
+
+/* The numbers from `start` through `bound`, which does not lie before start. */
+static tr_counting_source source_through(int64_t start, int64_t bound, int64_t step) {
+  uint64_t steps = distance(start, bound) / stride(step);
+  return (tr_counting_source){.first = start, .last = walk(start, step, steps), .step = step};
+}
+
+tr_code tr_counting_source_init_unbounded(tr_counting_source *source, int64_t start, int64_t step,
+                                          tr_error *err) {
+  if (check_step(step, err) != TR_OK) return TR_INVALID_ARGUMENT;
+  *source = source_through(start, step > 0 ? INT64_MAX : INT64_MIN, step);
+  return TR_OK;
+}
+
+tr_code tr_counting_source_init(tr_counting_source *source, int64_t start, int64_t up_to,
+                                int64_t step, tr_error *err) {
+  if (check_step(step, err) != TR_OK) return TR_INVALID_ARGUMENT;
+  if (is_behind(up_to, start, step > 0)) {
+    *source = source_through(start, step > 0 ? up_to - 1 : up_to + 1, step);
+  } else {
+    *source = (tr_counting_source){.first = start, .last = start, .step = step, .is_empty = 1};
+  }
+  return TR_OK;
+}
+
+uint64_t tr_counting_source_count(const tr_counting_source *source) {
+  if (source->is_empty) return 0;
+  uint64_t steps = distance(source->first, source->last) / stride(source->step);
+  return steps == UINT64_MAX ? steps : steps + 1;
+}
+
+int tr_counting_source_contains(const tr_counting_source *source, int64_t value) {
+  if (source->is_empty || is_behind(source->first, value, is_up(source)) ||
+      is_behind(value, source->last, is_up(source))) {
+    return 0;
+  }
+  return distance(source->first, value) % stride(source->step) == 0;
+}
+
+/* Drops what lies before `bound`. */
+static void begin_at(tr_counting_source *source, int64_t bound) {
+  if (source->is_empty || !is_behind(bound, source->first, is_up(source))) return;
+  uint64_t gap = distance(source->first, bound);
+  uint64_t step = stride(source->step);
+  tr_counting_source_skip(source, gap / step + (gap % step != 0));
+}
+
+/* Drops what lies behind `bound`. */
+static void end_at(tr_counting_source *source, int64_t bound) {
+  if (source->is_empty || !is_behind(source->last, bound, is_up(source))) return;
+  if (is_behind(source->first, bound, is_up(source))) {
+    source->is_empty = 1;
+    return;
+  }
+  uint64_t steps = distance(source->first, bound) / stride(source->step);
+  source->last = walk(source->first, source->step, steps);
+}
+
+void tr_counting_source_restrict(tr_counting_source *source, int64_t low, int64_t high) {
+  if (low > high) source->is_empty = 1;
+  int up = is_up(source);
+  begin_at(source, up ? low : high);
+  end_at(source, up ? high : low);
+}
+
+void tr_counting_source_take(tr_counting_source *source, uint64_t count) {
+  if (count == 0) {
+    source->is_empty = 1;
+  } else if (!source->is_empty &&
+             count - 1 < distance(source->first, source->last) / stride(source->step)) {
+    source->last = walk(source->first, source->step, count - 1);
+  }
+}
+
+void tr_counting_source_skip(tr_counting_source *source, uint64_t count) {
+  if (source->is_empty) return;
+  if (count > distance(source->first, source->last) / stride(source->step)) {
+    source->is_empty = 1;
+  } else {
+    source->first = walk(source->first, source->step, count);
+  }
+}
+
+void tr_counting_source_reverse(tr_counting_source *source) {
+  int64_t first = source->first;
+  source->first = source->last;
+  source->last = first;
+  /* Modulo 2^64 a step of -2^63 is its own opposite: the walk arrives, and the sign stays. */
+  source->step = (int64_t)(0 - (uint64_t)source->step);
+}
+
+int64_t tr_counting_offset(int64_t value, int64_t step) {
+  return step > 0 ? value : -1 - value;
+}
+
+int64_t tr_counting_value(int64_t offset, int64_t step) {
+  return step > 0 ? offset : -1 - offset;
+}
+
+void tr_counting_source_restrict_offsets(tr_counting_source *source, const tr_offset_range *range) {
+  if (range->from >= range->to) {
+    source->is_empty = 1;
+    return;
+  }
+  int64_t first = tr_counting_value(range->from, source->step);
+  int64_t last = tr_counting_value(range->to - 1, source->step);
+  tr_counting_source_restrict(source, first < last ? first : last, first < last ? last : first);
+}
+
+tr_offset_range tr_counting_offsets(int64_t start, const int64_t *up_to, int64_t step) {
+  int64_t from = tr_counting_offset(start, step);
+  int64_t to = up_to == NULL ? INT64_MAX : tr_counting_offset(*up_to, step);
+  return (tr_offset_range){from, to < from ? from : to};
+}
