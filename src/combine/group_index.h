@@ -1,0 +1,60 @@
+/*
+** The index of a group table: from hashes to where the groups lie.
+**
+** How it works. Extendible hashing: the leading bits of a hash choose one of 2^depth entries of a
+** directory, which point to segments; the trailing bits are where a linear search inside the segment begins. A
+** segment that is three quarters full grows until it has its full size, and then splits in two by
+** the next leading bit. So the index grows a segment at a time, and no row waits for a table of
+** millions to be hashed anew. Groups of one range of hashes lie in neighbouring segments, which
+** is what makes merging by parts cheap.
+**
+** Part of group_table.c, apart for being read; nobody else includes it. Thread-safety: as there.
+*/
+#ifndef TR_COMBINE_GROUP_INDEX_H
+#define TR_COMBINE_GROUP_INDEX_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What a table may use and does use, in bytes. */
+typedef struct tr_memory_account {
+  uint64_t used;
+  uint64_t limit; /* 0: none */
+} tr_memory_account;
+
+/* Takes `more` bytes. TR_TOO_BIG: they are over the limit, and nothing has changed. */
+tr_code tr_memory_account_take(tr_memory_account *account, uint64_t more, tr_error *err);
+
+typedef struct tr_group_slot {
+  uint32_t hash;
+  uint32_t at; /* where the group lies; 0: the slot is free */
+} tr_group_slot;
+
+typedef struct tr_group_segment {
+  uint32_t depth; /* leading bits that all hashes in it share */
+  uint32_t count;
+  uint32_t mask; /* slots - 1 */
+  tr_group_slot slots[];
+} tr_group_segment;
+
+typedef struct tr_group_index {
+  tr_group_segment **directory;
+  uint32_t depth;
+} tr_group_index;
+
+tr_code tr_group_index_init(tr_group_index *index, tr_memory_account *account, tr_error *err);
+void tr_group_index_free(tr_group_index *index);
+
+static inline tr_group_segment *tr_group_index_segment(const tr_group_index *index, uint32_t hash) {
+  return index->directory[((uint64_t)hash << index->depth) >> 32];
+}
+
+/*
+** Sees to a free slot for `hash`; slots may have moved. TR_NO_MEMORY, or TR_TOO_BIG by the account:
+** no group has lost its slot.
+*/
+tr_code tr_group_index_make_room(tr_group_index *index, uint32_t hash, tr_memory_account *account,
+                                 tr_error *err);
+
+#endif

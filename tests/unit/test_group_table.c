@@ -1,0 +1,528 @@
+/*
+** The group table against a list that is searched from end to end with tr_value_compare: random rows
+** of every type, with every collation, give the same groups, shown as their first rows were, in
+** that order, with the same counts and texts. Then growth to a million groups, merging by parts,
+** the memory limit, and a failing allocation at each place.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "combine/group_table.h"
+#include "effort.h"
+#include "test_memory.h"
+
+/* --- two combine functions: one whose state is all there is, one that owns memory ---------- */
+
+static tr_code count_add(const tr_combine *combine, void *state, const tr_value *inputs,
+                         tr_error *err) {
+  (void)combine, (void)inputs, (void)err;
+  ++*(int64_t *)state;
+  return TR_OK;
+}
+
+static tr_code count_merge(const tr_combine *combine, void *state, const void *other,
+                           tr_error *err) {
+  (void)combine, (void)err;
+  *(int64_t *)state += *(const int64_t *)other;
+  return TR_OK;
+}
+
+static const tr_combine_fn count_fn = {.name = "count",
+                                       .state_size = sizeof(int64_t),
+                                       .add_input = count_add,
+                                       .merge_accumulators = count_merge};
+
+/* Appends the second argument's text, and one byte that says the type of the third. */
+static tr_code collect_add(const tr_combine *combine, void *state, const tr_value *inputs,
+                           tr_error *err) {
+  (void)combine;
+  uint8_t type = (uint8_t)('0' + inputs[2].type);
+  if (inputs[1].type < TR_TEXT) return tr_buffer_append_byte(state, type, err);
+  tr_code code = tr_buffer_reserve(state, inputs[1].bytes.size + 1, err);
+  if (code == TR_OK) code = tr_buffer_append(state, inputs[1].bytes, err);
+  return code == TR_OK ? tr_buffer_append_byte(state, type, err) : code;
+}
+
+static tr_code collect_merge(const tr_combine *combine, void *state, const void *other,
+                             tr_error *err) {
+  (void)combine;
+  return tr_buffer_append(state, tr_buffer_bytes(other), err);
+}
+
+static size_t collect_heap(const void *state) {
+  return ((const tr_buffer *)state)->capacity;
+}
+
+static void collect_free(void *state) {
+  tr_buffer_free(state);
+}
+
+static const tr_combine_fn collect_fn = {
+    .name = "collect",
+    .arguments = {{"n", TR_ARGUMENT_SHAPE, 0},
+                  {"x", TR_ARGUMENT_INPUT, 0},
+                  {"y", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(tr_buffer),
+    .add_input = collect_add,
+    .merge_accumulators = collect_merge,
+    .heap_size = collect_heap,
+    .free_accumulator = collect_free,
+};
+
+/* --- random rows --------------------------------------------------------------------------- */
+
+#define KEYS 3
+#define INPUTS 2
+
+typedef struct row {
+  tr_value keys[KEYS];
+  tr_value inputs[INPUTS];
+} row;
+
+static uint64_t random_state;
+
+static uint32_t random_below(uint32_t n) {
+  random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (uint32_t)(random_state >> 33) % n;
+}
+
+static void seed_randomness(void) {
+  const char *given = getenv("TRANCHE_SEED");
+  random_state = given != NULL ? strtoull(given, NULL, 10) : 20240607;
+  print_message("TRANCHE_SEED=%llu\n", (unsigned long long)random_state);
+}
+
+static const char *const texts[] = {"",
+                                    "a",
+                                    "A",
+                                    "b ",
+                                    "b",
+                                    "B  ",
+                                    "\xc3\xa4",
+                                    "\xc3\x84",
+                                    "0",
+                                    "1.0",
+                                    "sixteen bytes ...",
+                                    "SIXTEEN bytes ...",
+                                    "a\0b",
+                                    "a\0c",
+                                    "a\0"};
+static const size_t text_sizes[] = {0, 1, 1, 2, 1, 3, 2, 2, 1, 3, 17, 17, 3, 3, 2};
+static uint8_t long_text[400];
+
+static tr_value random_value(void) {
+  static const int64_t integers[] = {0,   1,      -1,    127,       128,       -129,      32768,
+                                     255, -32768, 65536, INT64_MAX, INT64_MIN, 2147483648};
+  static const double reals[] = {0.0, -0.0, 1.0, 1.5, -1.0, 0x1p62, 0x1p63, -0x1p63, 1e300, 128.0};
+  uint32_t pick;
+  switch (random_below(6)) {
+  case 0: return tr_value_null();
+  case 1: return tr_value_integer(integers[random_below(sizeof integers / sizeof *integers)]);
+  case 2: return tr_value_real(reals[random_below(sizeof reals / sizeof *reals)]);
+  case 3: return tr_value_text((tr_bytes){long_text, 100 + random_below(60)});
+  default:
+    pick = random_below(sizeof texts / sizeof *texts);
+    tr_bytes bytes = {(const uint8_t *)texts[pick], text_sizes[pick]};
+    return random_below(5) == 0 ? tr_value_blob(bytes) : tr_value_text(bytes);
+  }
+}
+
+static row random_row(void) {
+  row r;
+  for (int i = 0; i < KEYS; i++) r.keys[i] = random_value();
+  for (int i = 0; i < INPUTS; i++) r.inputs[i] = random_value();
+  return r;
+}
+
+/* --- the oracle ---------------------------------------------------------------------------- */
+
+/* SQLite's three collations, as its documents say, on a text; the zero byte as its code does. */
+static int equal_text(tr_bytes a, tr_bytes b, tr_collation collation) {
+  if (collation == TR_COLLATION_RTRIM) {
+    while (a.size > 0 && a.data[a.size - 1] == ' ') a.size--;
+    while (b.size > 0 && b.data[b.size - 1] == ' ') b.size--;
+  }
+  if (a.size != b.size) return 0;
+  for (size_t i = 0; i < a.size; i++) {
+    uint8_t x = a.data[i], y = b.data[i];
+    if (collation == TR_COLLATION_NOCASE) {
+      if (x >= 'A' && x <= 'Z') x = (uint8_t)(x + 32);
+      if (y >= 'A' && y <= 'Z') y = (uint8_t)(y + 32);
+      if (x == 0 && y == 0) return 1;
+    }
+    if (x != y) return 0;
+  }
+  return 1;
+}
+
+static int equal_keys(const row *a, const row *b, const tr_collation *collations) {
+  for (int i = 0; i < KEYS; i++) {
+    const tr_value *x = &a->keys[i], *y = &b->keys[i];
+    if (x->type == TR_TEXT && y->type == TR_TEXT) {
+      if (!equal_text(x->bytes, y->bytes, collations[i])) return 0;
+    } else if (tr_value_compare(x, y) != 0) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+typedef struct expected_group {
+  const row *first;
+  int64_t count;
+  tr_buffer collected;
+} expected_group;
+
+static size_t group_plainly(const row *rows, size_t count, const tr_collation *collations,
+                            expected_group *groups) {
+  size_t found = 0;
+  for (size_t r = 0; r < count; r++) {
+    size_t g = 0;
+    while (g < found && !equal_keys(groups[g].first, &rows[r], collations)) g++;
+    if (g == found) groups[found++] = (expected_group){.first = &rows[r]};
+    groups[g].count++;
+    tr_value arguments[3] = {tr_value_null(), rows[r].inputs[0], rows[r].inputs[1]};
+    assert_int_equal(collect_add(NULL, &groups[g].collected, arguments, NULL), TR_OK);
+  }
+  return found;
+}
+
+/* The same value of the same type, with the same sign of zero. */
+static int is_same(const tr_value *a, const tr_value *b) {
+  if (a->type != b->type) return 0;
+  if (a->type == TR_REAL) return memcmp(&a->real, &b->real, sizeof a->real) == 0;
+  return tr_value_compare(a, b) == 0;
+}
+
+static const tr_collation all_collations[KEYS] = {TR_COLLATION_BINARY, TR_COLLATION_NOCASE,
+                                                  TR_COLLATION_RTRIM};
+
+static const tr_group_aggregate aggregates[] = {
+    {.combine = {.fn = &count_fn}},
+    {.combine = {.fn = &collect_fn, .argument_count = 3}, .inputs = {-1, 0, 1}},
+    {.combine = {.fn = &collect_fn, .argument_count = 3}, .inputs = {-1, 1, 0}},
+};
+
+static tr_group_shape shape_of(const tr_collation *collations) {
+  return (tr_group_shape){.key_count = KEYS,
+                          .collations = collations,
+                          .aggregate_count = 3,
+                          .aggregates = aggregates,
+                          .input_count = INPUTS,
+                          .seed = random_state};
+}
+
+static void check_groups(const tr_group_table *table, const expected_group *groups, size_t count) {
+  assert_int_equal(tr_group_table_count(table), count);
+  tr_group_cursor cursor = {0};
+  for (size_t g = 0; g < count; g++) {
+    const tr_group *group = tr_group_table_next(table, &cursor);
+    assert_non_null(group);
+    for (int i = 0; i < KEYS; i++) {
+      tr_value field = tr_group_key_field(table, group, i);
+      assert_true(is_same(&field, &groups[g].first->keys[i]));
+    }
+    assert_int_equal(*(const int64_t *)tr_group_state(table, group, 0), groups[g].count);
+    tr_bytes collected = tr_buffer_bytes(tr_group_state(table, group, 1));
+    assert_int_equal(tr_bytes_compare(collected, tr_buffer_bytes(&groups[g].collected)), 0);
+  }
+  assert_null(tr_group_table_next(table, &cursor));
+}
+
+static void free_groups(expected_group *groups, size_t count) {
+  for (size_t g = 0; g < count; g++) tr_buffer_free(&groups[g].collected);
+  free(groups);
+}
+
+static void test_groups_of_random_rows(void **state) {
+  (void)state;
+  long rounds = test_effort(60);
+  for (long round = 0; round < rounds; round++) {
+    size_t count = 1 + random_below(3000);
+    tr_collation collations[KEYS];
+    for (int i = 0; i < KEYS; i++) collations[i] = all_collations[random_below(3)];
+    row *rows = calloc(count, sizeof *rows);
+    expected_group *groups = calloc(count, sizeof *groups);
+    for (size_t r = 0; r < count; r++) rows[r] = random_row();
+    size_t expected = group_plainly(rows, count, collations, groups);
+    tr_group_shape shape = shape_of(collations);
+    tr_group_table *table;
+    tr_error err;
+    assert_int_equal(tr_group_table_create(&shape, &table, &err), TR_OK);
+    for (size_t r = 0; r < count; r++) {
+      row copy = rows[r];
+      assert_int_equal(tr_group_table_add(table, copy.keys, copy.inputs, &err), TR_OK);
+    }
+    assert_int_equal(tr_group_table_flush(table, &err), TR_OK);
+    check_groups(table, groups, expected);
+    tr_group_table_free(table);
+    free_groups(groups, expected);
+    free(rows);
+  }
+}
+
+/* --- one integer key, many groups ---------------------------------------------------------- */
+
+static const tr_collation binary[1] = {TR_COLLATION_BINARY};
+
+static tr_group_shape counting_shape(uint64_t memory_limit) {
+  return (tr_group_shape){.key_count = 1,
+                          .collations = binary,
+                          .aggregate_count = 1,
+                          .aggregates = aggregates,
+                          .seed = random_state,
+                          .memory_limit = memory_limit};
+}
+
+static tr_group_table *table_of(const tr_group_shape *shape, int64_t from, int64_t to) {
+  tr_group_table *table;
+  assert_int_equal(tr_group_table_create(shape, &table, NULL), TR_OK);
+  for (int64_t i = from; i < to; i++) {
+    tr_value key = tr_value_integer(i % 700000);
+    assert_int_equal(tr_group_table_add(table, &key, NULL, NULL), TR_OK);
+  }
+  assert_int_equal(tr_group_table_flush(table, NULL), TR_OK);
+  return table;
+}
+
+static void test_many_groups(void **state) {
+  (void)state;
+  tr_group_shape shape = counting_shape(0);
+  int64_t rows = test_effort(1500000);
+  int64_t groups = rows < 700000 ? rows : 700000;
+  tr_group_table *table = table_of(&shape, 0, rows);
+  assert_int_equal(tr_group_table_count(table), groups);
+  tr_group_cursor cursor = {0};
+  for (int64_t i = 0; i < groups; i++) {
+    const tr_group *group = tr_group_table_next(table, &cursor);
+    assert_int_equal(tr_group_key_field(table, group, 0).integer, i);
+    assert_int_equal(*(const int64_t *)tr_group_state(table, group, 0),
+                     (rows - 1 - i) / 700000 + 1);
+  }
+  /* What the header promises of memory: 16 + 8 + 8 and at most 18 a group, and what is begun. */
+  if (groups > 100000) {
+    uint64_t memory = tr_group_table_memory(table);
+    print_message("%lld groups of one integer, one count: %.1f bytes each\n", (long long)groups,
+                  (double)memory / (double)groups);
+    assert_true(memory < (uint64_t)groups * (16 + 8 + 8 + 18) + (1 << 21));
+  }
+  tr_group_table_free(table);
+}
+
+static void test_merge_by_parts(void **state) {
+  (void)state;
+  tr_group_shape shape = counting_shape(0);
+  int64_t rows = test_effort(300000);
+  tr_group_table *a = table_of(&shape, 0, rows), *b = table_of(&shape, rows / 2, rows + rows / 2);
+  int64_t total_groups = rows + rows / 2 < 700000 ? rows + rows / 2 : 700000;
+  for (unsigned parts = 1; parts <= 64; parts *= 8) {
+    size_t groups = 0;
+    int64_t counted = 0;
+    for (unsigned part = 0; part < parts; part++) {
+      tr_group_table *merged;
+      assert_int_equal(tr_group_table_create(&shape, &merged, NULL), TR_OK);
+      assert_int_equal(tr_group_table_merge(merged, a, part, parts, NULL), TR_OK);
+      assert_int_equal(tr_group_table_merge(merged, b, part, parts, NULL), TR_OK);
+      groups += tr_group_table_count(merged);
+      tr_group_cursor cursor = {0};
+      for (const tr_group *g; (g = tr_group_table_next(merged, &cursor)) != NULL;) {
+        int64_t key = tr_group_key_field(merged, g, 0).integer;
+        int64_t count = *(const int64_t *)tr_group_state(merged, g, 0);
+        assert_int_equal(count, key >= rows / 2 && key < rows ? 2 : 1);
+        counted += count;
+      }
+      tr_group_table_free(merged);
+    }
+    assert_int_equal(groups, total_groups);
+    assert_int_equal(counted, 2 * rows);
+  }
+  tr_group_table_free(a);
+  tr_group_table_free(b);
+}
+
+/* Merging tables of parts of the rows gives the groups of all rows, as the first part showed them. */
+static void test_merge_is_whole(void **state) {
+  (void)state;
+  size_t count = 2000;
+  row *rows = calloc(count, sizeof *rows);
+  expected_group *groups = calloc(count, sizeof *groups);
+  for (size_t r = 0; r < count; r++) rows[r] = random_row();
+  size_t expected = group_plainly(rows, count, all_collations, groups);
+  tr_group_shape shape = shape_of(all_collations);
+  tr_group_table *whole, *part;
+  assert_int_equal(tr_group_table_create(&shape, &whole, NULL), TR_OK);
+  for (size_t from = 0; from < count; from += 500) {
+    assert_int_equal(tr_group_table_create(&shape, &part, NULL), TR_OK);
+    for (size_t r = from; r < from + 500; r++) {
+      assert_int_equal(tr_group_table_add(part, rows[r].keys, rows[r].inputs, NULL), TR_OK);
+    }
+    assert_int_equal(tr_group_table_flush(part, NULL), TR_OK);
+    assert_int_equal(tr_group_table_merge(whole, part, 0, 1, NULL), TR_OK);
+    tr_group_table_free(part);
+  }
+  assert_int_equal(tr_group_table_count(whole), expected);
+  tr_group_cursor cursor = {0};
+  for (const tr_group *g; (g = tr_group_table_next(whole, &cursor)) != NULL;) {
+    size_t i = 0;
+    for (; i < expected; i++) {
+      int same = 1;
+      for (int k = 0; k < KEYS; k++) {
+        tr_value field = tr_group_key_field(whole, g, k);
+        same = same && is_same(&field, &groups[i].first->keys[k]);
+      }
+      if (same) break;
+    }
+    assert_true(i < expected);
+    assert_int_equal(*(const int64_t *)tr_group_state(whole, g, 0), groups[i].count);
+    tr_bytes collected = tr_buffer_bytes(tr_group_state(whole, g, 1));
+    assert_int_equal(tr_bytes_compare(collected, tr_buffer_bytes(&groups[i].collected)), 0);
+  }
+  tr_group_table_free(whole);
+  free_groups(groups, expected);
+  free(rows);
+}
+
+static void test_no_keys(void **state) {
+  (void)state;
+  tr_group_shape shape = {.aggregate_count = 1, .aggregates = aggregates};
+  tr_group_table *table;
+  tr_group_cursor cursor = {0};
+  assert_int_equal(tr_group_table_create(&shape, &table, NULL), TR_OK);
+  assert_null(tr_group_table_next(table, &cursor));
+  for (int i = 0; i < 2; i++) assert_int_equal(tr_group_table_ensure_one(table, NULL), TR_OK);
+  assert_int_equal(tr_group_table_count(table), 1);
+  for (int i = 0; i < 5; i++) assert_int_equal(tr_group_table_add(table, NULL, NULL, NULL), TR_OK);
+  const tr_group *group = tr_group_table_next(table, &cursor);
+  assert_int_equal(*(const int64_t *)tr_group_state(table, group, 0), 5);
+  assert_null(tr_group_table_next(table, &cursor));
+  tr_group_table_free(table);
+}
+
+/* Hashes that are all the same make it slow, never wrong: here a table of one segment that grew. */
+static void test_long_keys(void **state) {
+  (void)state;
+  tr_group_shape shape = counting_shape(0);
+  tr_group_table *table;
+  tr_error err;
+  assert_int_equal(tr_group_table_create(&shape, &table, &err), TR_OK);
+  size_t size = (size_t)3 << 20;
+  uint8_t *big = calloc(1, size);
+  for (int turn = 0; turn < 2; turn++) {
+    for (uint8_t i = 0; i < 5; i++) {
+      big[size - 1] = i;
+      tr_value key = tr_value_blob((tr_bytes){big, size});
+      assert_int_equal(tr_group_table_add(table, &key, NULL, &err), TR_OK);
+      key = tr_value_integer(i);
+      assert_int_equal(tr_group_table_add(table, &key, NULL, &err), TR_OK);
+    }
+  }
+  assert_int_equal(tr_group_table_flush(table, &err), TR_OK);
+  assert_int_equal(tr_group_table_count(table), 10);
+  tr_group_cursor cursor = {0};
+  for (uint8_t i = 0; i < 10; i++) {
+    const tr_group *group = tr_group_table_next(table, &cursor);
+    tr_value key = tr_group_key_field(table, group, 0);
+    assert_int_equal(key.type, i % 2 == 0 ? TR_BLOB : TR_INTEGER);
+    if (key.type == TR_BLOB) assert_int_equal(key.bytes.data[size - 1], i / 2);
+    assert_int_equal(*(const int64_t *)tr_group_state(table, group, 0), 2);
+  }
+  free(big);
+  tr_group_table_free(table);
+}
+
+static void test_memory_limit(void **state) {
+  (void)state;
+  for (uint64_t limit = 100; limit <= 10000000; limit *= 10) {
+    tr_group_shape shape = counting_shape(limit);
+    tr_group_table *table;
+    tr_error err;
+    tr_code code = tr_group_table_create(&shape, &table, &err);
+    for (int64_t i = 0; code == TR_OK; i++) {
+      tr_value key = tr_value_integer(i);
+      code = tr_group_table_add(table, &key, NULL, &err);
+      assert_true(tr_group_table_memory(table) <= limit + 64);
+      assert_true((uint64_t)i < limit);
+    }
+    assert_int_equal(code, TR_TOO_BIG);
+    assert_non_null(strstr(err.message, "limit of 1"));
+    tr_group_table_free(table);
+  }
+  /* What accumulators own counts, too. */
+  tr_group_shape shape = shape_of(all_collations);
+  shape.memory_limit = 1000000;
+  tr_group_table *table;
+  tr_error err;
+  tr_code code = tr_group_table_create(&shape, &table, &err);
+  row r = random_row();
+  r.inputs[0] = tr_value_text((tr_bytes){long_text, sizeof long_text});
+  long rows = 0;
+  for (; code == TR_OK; rows++) code = tr_group_table_add(table, r.keys, r.inputs, &err);
+  assert_int_equal(code, TR_TOO_BIG);
+  assert_in_range(rows, 300, 1000000 / sizeof long_text);
+  tr_group_table_free(table);
+}
+
+/* Fails the n-th allocation of a run that grows, splits, waits and merges, for all n. */
+static tr_code run_all(const row *rows, size_t count, tr_error *err) {
+  tr_group_shape shape = shape_of(all_collations);
+  tr_group_shape counting = counting_shape(0);
+  tr_group_table *table = NULL, *merged = NULL, *numbers = NULL;
+  tr_code code = tr_group_table_create(&shape, &table, err);
+  for (size_t i = 0; i < count && code == TR_OK; i++) {
+    code = tr_group_table_add(table, rows[i].keys, rows[i].inputs, err);
+  }
+  if (code == TR_OK) code = tr_group_table_flush(table, err);
+  if (code == TR_OK) code = tr_group_table_create(&shape, &merged, err);
+  if (code == TR_OK) code = tr_group_table_merge(merged, table, 0, 2, err);
+  if (code == TR_OK) code = tr_group_table_create(&counting, &numbers, err);
+  for (int64_t i = 0; i < 30000 && code == TR_OK; i++) {
+    tr_value key = tr_value_integer(i);
+    code = tr_group_table_add(numbers, &key, NULL, err);
+  }
+  if (code == TR_OK) code = tr_group_table_flush(numbers, err);
+  tr_group_table_free(table);
+  tr_group_table_free(merged);
+  tr_group_table_free(numbers);
+  return code;
+}
+
+static void test_failing_allocations(void **state) {
+  (void)state;
+  row rows[100];
+  for (size_t i = 0; i < 100; i++) rows[i] = random_row();
+  long live = test_memory_live();
+  for (long n = 1;; n++) {
+    tr_error err = {0};
+    test_memory_fail_at(n);
+    tr_code code = run_all(rows, 100, &err);
+    int failed = test_memory_has_failed();
+    test_memory_fail_at(0);
+    assert_int_equal(test_memory_live(), live);
+    assert_int_equal(code, failed ? TR_NO_MEMORY : TR_OK);
+    if (!failed) break;
+    assert_int_equal(err.code, TR_NO_MEMORY);
+  }
+}
+
+int main(void) {
+  memset(long_text, 'x', sizeof long_text);
+  seed_randomness();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_groups_of_random_rows),
+      cmocka_unit_test(test_many_groups),
+      cmocka_unit_test(test_merge_by_parts),
+      cmocka_unit_test(test_merge_is_whole),
+      cmocka_unit_test(test_no_keys),
+      cmocka_unit_test(test_long_keys),
+      cmocka_unit_test(test_memory_limit),
+      cmocka_unit_test(test_failing_allocations),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
