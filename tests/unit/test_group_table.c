@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "base/memory.h"
 #include "combine/group_table.h"
 #include "effort.h"
 #include "test_memory.h"
@@ -405,7 +404,7 @@ static void test_no_keys(void **state) {
   tr_group_table_free(table);
 }
 
-/* Hashes that are all the same make it slow, never wrong: here a table of one segment that grew. */
+/* Keys longer than a chunk, between short ones. */
 static void test_long_keys(void **state) {
   (void)state;
   tr_group_shape shape = counting_shape(0);
