@@ -1,12 +1,6 @@
 /*
 ** Replays tests/vectors/byte_key_range_tracker.jsonl: every step of every version against the tracker.
-**
-** Three answers are compared for each step: the tracker's, the recorded one, and that of a small model
-** of what we document, written here once more in the plainest way (keys as hexadecimal text, whose
-** order is the keys' order). The tracker must always agree with the model. Where the two differ from
-** the record, a line of the table `differences` below must name the reason; there is no other way
-** past a difference. Some differences leave the two in different states: the steps that differ after
-** that are counted under the same reason.
+** The model holds keys as hexadecimal text, whose order is the keys' order.
 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +8,7 @@
 
 #include "jsonl.h"
 #include "range/byte_key_tracker.h"
-#include "test_memory.h"
-
-#define TEXT_SIZE 4096
-typedef char text[TEXT_SIZE];
+#include "verdict.h"
 
 /* ---- The model ------------------------------------------------------------------------------ */
 
@@ -26,10 +17,6 @@ typedef struct model {
   int has_attempted, has_claimed;
   int is_cut; /* by a checkpoint that left the last attempted key in hand */
 } model;
-
-static void put(text to, const char *from) {
-  snprintf(to, TEXT_SIZE, "%s", from);
-}
 
 static void put_next(text to, const char *key) {
   snprintf(to, TEXT_SIZE, "%.4000s00", key);
@@ -110,10 +97,6 @@ static void put_range(text to, const char *start, const char *end) {
 
 static void put_range_text(text to, const model *m) {
   snprintf(to, TEXT_SIZE, "ByteKeyRange{startKey=[%.1000s], endKey=[%.1000s]}", m->start, m->end);
-}
-
-static void put_error(text to, const char *class, const char *message) {
-  snprintf(to, TEXT_SIZE, "%s: %.4000s", class, message);
 }
 
 static void model_claim(model *m, const char *key, text answer) {
@@ -223,13 +206,9 @@ static void model_text(const model *m, text answer) {
 
 /* ---- What may differ, and why --------------------------------------------------------------- */
 
-/* One step: what is asked, and the three answers. */
-typedef struct step {
-  const char *version, *op;
-  const char *key; /* of try_claim */
-  model before;    /* the model before the step */
-  text recorded, ours;
-} step;
+static const model *before(const step *s) {
+  return s->before;
+}
 
 static int always(const step *s) {
   (void)s;
@@ -238,32 +217,32 @@ static int always(const step *s) {
 
 static int cut_in_hand(const step *s) {
   text frontier;
-  put_frontier(frontier, &s->before);
-  return s->before.has_attempted && is_at_or_above_end(&s->before, frontier);
+  put_frontier(frontier, before(s));
+  return before(s)->has_attempted && is_at_or_above_end(before(s), frontier);
 }
 
 static int one_point_untouched(const step *s) {
-  return is_one_point(&s->before) && !s->before.has_attempted;
+  return is_one_point(before(s)) && !before(s)->has_attempted;
 }
 
 static int end_was_claimed(const step *s) {
-  return is_end_claimed(&s->before);
+  return is_end_claimed(before(s));
 }
 
 static int is_running(const step *s) {
-  return s->before.has_attempted && !is_past_end(&s->before);
+  return before(s)->has_attempted && !is_past_end(before(s));
 }
 
 static int is_untouched(const step *s) {
-  return !s->before.has_attempted;
+  return !before(s)->has_attempted;
 }
 
 static int holds_nothing(const step *s) {
-  return is_no_keys(&s->before);
+  return is_no_keys(before(s));
 }
 
 static int claims_empty_key(const step *s) {
-  return s->key[0] == '\0';
+  return s->argument[0] == '\0';
 }
 
 static int text_of_28(const step *s) {
@@ -272,24 +251,16 @@ static int text_of_28(const step *s) {
 }
 
 static int is_past_end_before(const step *s) {
-  return is_past_end(&s->before);
+  return is_past_end(before(s));
 }
 
 static int nothing_claimed(const step *s) {
-  return !s->before.has_claimed;
+  return !before(s)->has_claimed;
 }
 
 static int has_no_end(const step *s) {
-  return !has_end(&s->before);
+  return !has_end(before(s));
 }
-
-typedef struct difference {
-  int deviation; /* of ours from 2.15, as design counts them; 0: a difference of versions */
-  const char *versions, *op;
-  int (*applies)(const step *s);
-  int leaves_other_state;
-  const char *why;
-} difference;
 
 #define NEWER "2.15 2.20 2.30"
 
@@ -312,14 +283,6 @@ static const difference differences[] = {
 };
 enum { DIFFERENCES = sizeof differences / sizeof *differences };
 
-static const difference *difference_of(const step *s) {
-  for (int i = 0; i < DIFFERENCES; i++) {
-    const difference *d = &differences[i];
-    if (strstr(d->versions, s->version) && strcmp(d->op, s->op) == 0 && d->applies(s)) return d;
-  }
-  return NULL;
-}
-
 /* ---- The replay ----------------------------------------------------------------------------- */
 
 typedef struct replay {
@@ -327,17 +290,7 @@ typedef struct replay {
   const char *line;
   tr_tracker *tracker;
   model model;
-  const difference *parted; /* what left the record and us in different states */
-  long lines, steps, equal, wrong;
-  long covered[DIFFERENCES];
-  long followed[DIFFERENCES]; /* steps that differ because of an earlier difference */
 } replay;
-
-static void put_our_error(text to, const tr_error *err) {
-  put_error(to,
-            err->code == TR_INVALID_STATE ? "IllegalStateException" : "IllegalArgumentException",
-            err->message);
-}
 
 static void put_restriction(text to, const tr_restriction *restriction) {
   tr_buffer hex = {0};
@@ -533,82 +486,40 @@ static const struct {
 
 static ask_function *ask_of(const char *version, const char *op) {
   for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
-    if (strstr(asks[i].versions, version) && strcmp(asks[i].op, op) == 0) return asks[i].ask;
+    if (verdict_is_among(asks[i].versions, version) && strcmp(asks[i].op, op) == 0)
+      return asks[i].ask;
   }
   return NULL;
 }
 
-static void complain(replay *r, const step *s, const char *what, const char *models) {
-  fprintf(stderr, "line %ld, %s %s %s: %s\n  recorded   %s\n  ours       %s\n  the model's %s\n",
-          jsonl_line_number(r->file), s->version, s->op, s->key, what, s->recorded, s->ours,
-          models);
-  r->wrong++;
-}
-
-static void replay_step(replay *r, const char *version, const char *json) {
+static void replay_step(replay *r, verdict *v, const char *version, const char *json) {
   static step s;
-  static text models;
+  static model before_it;
   s.version = version;
   s.op = jsonl_text(r->file, json, "op");
-  s.key = jsonl_has(r->file, json, "key") ? jsonl_text(r->file, json, "key") : "";
-  s.before = r->model;
+  s.argument = jsonl_has(r->file, json, "key") ? jsonl_text(r->file, json, "key") : "";
+  before_it = r->model;
+  s.before = &before_it;
   read_answer(r->file, json, s.op, s.recorded);
   ask_function *ask = ask_of(version, s.op);
-  if (ask == NULL) {
-    complain(r, &s, "an operation that nobody knows", "");
-    return;
-  }
-  ask(r, json, s.ours, models);
-  r->steps++;
-  if (strcmp(s.ours, models) != 0) {
-    complain(r, &s, "the tracker is not as documented", models);
-    return;
-  }
-  if (strcmp(s.ours, s.recorded) == 0) {
-    r->equal++;
-    return;
-  }
-  const difference *d = difference_of(&s);
-  if (d != NULL) {
-    r->covered[d - differences]++;
-    if (d->leaves_other_state && r->parted == NULL) r->parted = d;
-  } else if (r->parted != NULL) {
-    r->followed[r->parted - differences]++;
-  } else {
-    complain(r, &s, "a difference without a reason", models);
-  }
-}
-
-static void report(const replay *r) {
-  printf("byte_key_range_tracker: %ld lines, %ld steps checked, %ld as recorded, %ld wrong\n",
-         r->lines, r->steps, r->equal, r->wrong);
-  for (int i = 0; i < DIFFERENCES; i++) {
-    const difference *d = &differences[i];
-    char name[32] = "versions";
-    if (d->deviation != 0) snprintf(name, sizeof name, "deviation %d", d->deviation);
-    printf("%6ld and %4ld after it: %s, %s of %s: %s\n", r->covered[i], r->followed[i], name, d->op,
-           d->versions, d->why);
-  }
+  put(s.ours, "an operation that nobody knows");
+  if (ask != NULL) ask(r, json, s.ours, s.documented);
+  verdict_step(v, r->file, &s);
 }
 
 int main(void) {
   static replay r;
+  verdict v = {"byte_key_range_tracker", differences, DIFFERENCES, .lines = 0};
   r.file = jsonl_open("tests/vectors/byte_key_range_tracker.jsonl");
   while ((r.line = jsonl_next(r.file)) != NULL) {
-    r.lines++;
-    r.parted = NULL;
+    verdict_line(&v);
     const char *version = jsonl_text(r.file, r.line, "ver");
     for (const char **json = jsonl_items(r.file, r.line, "steps"); *json != NULL; json++) {
-      replay_step(&r, version, *json);
+      replay_step(&r, &v, version, *json);
     }
     tr_tracker_free(r.tracker);
     r.tracker = NULL;
   }
   jsonl_close(r.file);
-  report(&r);
-  int is_unused = 0;
-  for (int i = 0; i < DIFFERENCES; i++) is_unused |= r.covered[i] == 0;
-  if (is_unused) fprintf(stderr, "a difference that never applies\n");
-  if (test_memory_live() != 0) fprintf(stderr, "%ld blocks leak\n", test_memory_live());
-  return r.wrong != 0 || is_unused || test_memory_live() != 0 || r.lines != 2119;
+  return verdict_report(&v, 2119);
 }
