@@ -12,7 +12,7 @@ CREATE TEMP TABLE before AS SELECT name FROM pragma_function_list UNION SELECT n
 SELECT DISTINCT name FROM (SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list)
  WHERE name NOT IN (SELECT name FROM before) ORDER BY name;
 """
-ROW = re.compile(r"^\| \[`(\w+)`\]\(([\w-]+\.md)(?:#[\w-]+)?\) \|", re.M)
+ROW = re.compile(r"^\| \[`(\w+)`\]\(([\w-]+\.md)?(?:#[\w-]+)?\) \|", re.M)
 
 
 def run(setting, report, wanted):
@@ -24,10 +24,10 @@ def run(setting, report, wanted):
     problems += [f"{name} is registered and not in docs/index.md" for name in sorted(registered - set(documented))]
     problems += [f"{name} is in docs/index.md and not registered" for name in sorted(set(documented) - registered)]
     for name, page in sorted(documented.items()):
-        path = setting.root / "docs" / page
+        path = setting.root / "docs" / (page or "index.md")
         if not path.exists():
-            problems.append(f"{name}: docs/{page} is missing")
+            problems.append(f"{name}: {path.name} is missing")
         elif not re.search(rf"\b{name}\b", path.read_text()):
-            problems.append(f"{name}: docs/{page} does not mention it")
+            problems.append(f"{name}: {path.name} does not mention it")
     good = len(registered & set(documented))
     report.add("names of docs/index.md", good, len(problems), None, [], "\n".join(problems))
