@@ -38,7 +38,7 @@ typedef struct tr_accumulator {
 /*
 ** Merges a BLOB: the first one is taken as it is; an unbound one changes nothing but none to unbound.
 ** TR_CORRUPT as above; TR_INVALID_ARGUMENT if it is of another function or shape, naming both;
-** TR_NO_MEMORY. A failure leaves the accumulator as it was.
+** TR_NO_MEMORY, after which the accumulator is only good to be freed.
 */
 tr_code tr_accumulator_merge(tr_accumulator *accumulator, tr_bytes blob, tr_error *err);
 

@@ -12,8 +12,8 @@
 **
 ** States. An accumulator lives in `state_size` bytes that the caller provides, aligned to 8, and
 ** never moves while it lives; it may own memory of its own, released by `free_accumulator`. Memory
-** is all through base/memory.h. A failed call leaves the state valid (to be freed or used on), with
-** the failed input not added.
+** is all through base/memory.h. A row that fails is not added, and the state may be used on; after a
+** merge that fails the state may hold a part of the other and is only good to be freed.
 **
 ** Unbound. Where not one row was seen, nobody knows the values of constant arguments (SQL evaluates
 ** them row by row). Such a binding has NULL for them. It is good for two things: to extract the
@@ -149,6 +149,13 @@ tr_code tr_combine_bind_extract(tr_combine *combine, const tr_value *arguments, 
 /* A binding of `count` arguments (those for extract_output may be missing) with values unknown. */
 tr_combine tr_combine_unbound(const tr_combine_fn *fn, int count);
 int tr_combine_is_bound(const tr_combine *combine);
+
+/* How many arguments it takes; `for_accumulator` leaves out those for extract_output. */
+void tr_combine_argument_counts(const tr_combine_fn *fn, int for_accumulator, int *least,
+                                int *most);
+
+/* How many of the given arguments belong to the accumulator: all but those for extract_output. */
+int tr_combine_accumulator_arguments(const tr_combine *combine);
 
 /* 1 when the binding needs a source of random bits. */
 int tr_combine_is_random(const tr_combine *combine);

@@ -1,0 +1,72 @@
+/*
+** Exact sums of integers, doubles and their squares: no rounding until somebody asks for a double, so
+** neither order nor cut can matter, and what was added can be taken away again exactly.
+**
+** A sum is an integer times a power of two. While 128 bits will do, and for integers and for most
+** columns of doubles they do, it stands in the sum itself (32 bytes in all). Beyond that it moves
+** to a block of its own: digits of 32 bits from the lowest exponent seen to the highest, 8 bytes
+** each, some 100 bytes for squares of a usual column and at most 1.2 kB. Infinities are counted apart,
+** in that block.
+**
+** All zero is the empty sum. Release with tr_exact_sum_free. Adding fails with TR_NO_MEMORY alone and
+** then has added nothing; taking back what was just added cannot fail. Thread-safety: a sum belongs to one thread at a time.
+*/
+#ifndef TR_COMBINE_EXACT_SUM_H
+#define TR_COMBINE_EXACT_SUM_H
+
+#include "base/value.h"
+#include "combine/codec.h"
+#include "combine/natural.h"
+
+typedef struct tr_exact_digits tr_exact_digits;
+
+typedef struct tr_exact_sum {
+  uint64_t low, high; /* while there are no digits: two's complement, in units of 2^exponent */
+  int64_t exponent;
+  tr_exact_digits *digits; /* NULL while 128 bits will do */
+} tr_exact_sum;
+
+/* Whether a term is added, or taken away after it had been added. */
+typedef enum tr_exact_sign { TR_EXACT_ADD = 0, TR_EXACT_SUBTRACT = 1 } tr_exact_sign;
+
+/* `number` is an INTEGER or a REAL. */
+tr_code tr_exact_sum_add(tr_exact_sum *sum, const tr_value *number, tr_exact_sign sign,
+                         tr_error *err);
+/* Its square; the one of an infinity counts as 0. */
+tr_code tr_exact_sum_add_square(tr_exact_sum *sum, const tr_value *number, tr_exact_sign sign,
+                                tr_error *err);
+/* sum += other. */
+tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_error *err);
+
+/* 1 if nothing is left of all terms, infinities included. */
+int tr_exact_sum_is_zero(const tr_exact_sum *sum);
+
+/* The sum of all infinities: 0, an infinity, or NaN where both signs are there. */
+double tr_exact_sum_infinity(const tr_exact_sum *sum);
+
+/* The sum of all else: (is_negative ? -1 : 1) * magnitude * 2^exponent, in lowest terms. */
+typedef struct tr_exact_number {
+  int is_negative;
+  int exponent;         /* 0 if the magnitude is 0 */
+  tr_natural magnitude; /* odd or 0 */
+} tr_exact_number;
+
+void tr_exact_sum_number(const tr_exact_sum *sum, tr_exact_number *number);
+
+/* The number as an INTEGER. 0 if it is none or does not fit. */
+int tr_exact_number_integer(const tr_exact_number *number, int64_t *integer);
+
+/* The double nearest to number / divisor, rounded once. divisor > 0. */
+double tr_exact_number_quotient(const tr_exact_number *number, uint64_t divisor);
+
+/* What a sum may be of, for reading: a sum that no such terms can have is TR_CORRUPT. */
+typedef enum tr_exact_kind { TR_EXACT_INTEGERS, TR_EXACT_NUMBERS, TR_EXACT_SQUARES } tr_exact_kind;
+
+/* Writes canonical bytes; reads them into an empty sum. */
+tr_code tr_exact_sum_write(const tr_exact_sum *sum, tr_buffer *bytes, tr_error *err);
+tr_code tr_exact_sum_read(tr_exact_sum *sum, tr_exact_kind kind, tr_decoder *from, tr_error *err);
+
+size_t tr_exact_sum_heap_size(const tr_exact_sum *sum);
+void tr_exact_sum_free(tr_exact_sum *sum);
+
+#endif

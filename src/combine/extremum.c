@@ -1,0 +1,125 @@
+/*
+** min(x), max(x) and any_value(x): one value of those that are not NULL; NULL if there is none.
+**
+** Values are in SQLite's order (BINARY), and where that leaves two equal in the one of held_value.h, so
+** that the same value comes out of every order of inputs. any_value may give any: it gives the least,
+** which is one that all orders and cuts agree on.
+**
+** State: the value. Bytes: the value.
+*/
+#include "combine/codec.h"
+#include "combine/functions.h"
+#include "combine/held_value.h"
+
+/* Takes the value if it is the first or on the `side` (-1: below, 1: above) of the one at hand. */
+static tr_code take(tr_value *held, const tr_value *value, int side, tr_error *err) {
+  if (value->type == TR_NULL) return TR_OK;
+  if (held->type != TR_NULL && side * tr_tuple_compare(value, held, 1) <= 0) return TR_OK;
+  tr_value taken;
+  tr_code code = tr_held_value_set(&taken, value, err);
+  if (code != TR_OK) return code;
+  tr_held_value_free(held);
+  *held = taken;
+  return TR_OK;
+}
+
+static tr_code add_least(const tr_combine *combine, void *state, const tr_value *inputs,
+                         tr_error *err) {
+  (void)combine;
+  return take(state, &inputs[0], -1, err);
+}
+
+static tr_code add_greatest(const tr_combine *combine, void *state, const tr_value *inputs,
+                            tr_error *err) {
+  (void)combine;
+  return take(state, &inputs[0], 1, err);
+}
+
+static tr_code merge_least(const tr_combine *combine, void *state, const void *other,
+                           tr_error *err) {
+  (void)combine;
+  return take(state, other, -1, err);
+}
+
+static tr_code merge_greatest(const tr_combine *combine, void *state, const void *other,
+                              tr_error *err) {
+  (void)combine;
+  return take(state, other, 1, err);
+}
+
+static tr_code extract_output(const tr_combine *combine, const void *state,
+                              tr_combine_output *output, tr_error *err) {
+  (void)combine, (void)err;
+  output->value = *(const tr_value *)state;
+  return TR_OK;
+}
+
+static tr_code write_accumulator(const tr_combine *combine, const void *state, tr_buffer *bytes,
+                                 tr_error *err) {
+  (void)combine;
+  return tr_put_value(bytes, state, err);
+}
+
+static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
+                                tr_error *err) {
+  tr_decoder from = {bytes, combine->fn->name};
+  tr_value value = {0};
+  tr_code code = tr_take_value(&from, "value", &value, err);
+  if (code == TR_OK) code = tr_take_end(&from, err);
+  return code == TR_OK ? tr_held_value_set(state, &value, err) : code;
+}
+
+static size_t heap_size(const void *state) {
+  return tr_held_value_size(state);
+}
+
+static void free_accumulator(void *state) {
+  tr_held_value_free(state);
+}
+
+const tr_combine_fn tr_combine_min = {
+    .name = "min",
+    .tag = 8,
+    .is_exact = 1,
+    .is_builtin = 1,
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(tr_value),
+    .add_input = add_least,
+    .merge_accumulators = merge_least,
+    .extract_output = extract_output,
+    .write_accumulator = write_accumulator,
+    .read_accumulator = read_accumulator,
+    .heap_size = heap_size,
+    .free_accumulator = free_accumulator,
+};
+
+const tr_combine_fn tr_combine_max = {
+    .name = "max",
+    .tag = 9,
+    .is_exact = 1,
+    .is_builtin = 1,
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(tr_value),
+    .add_input = add_greatest,
+    .merge_accumulators = merge_greatest,
+    .extract_output = extract_output,
+    .write_accumulator = write_accumulator,
+    .read_accumulator = read_accumulator,
+    .heap_size = heap_size,
+    .free_accumulator = free_accumulator,
+};
+
+const tr_combine_fn tr_combine_any_value = {
+    .name = "any_value",
+    .tag = 10,
+    .is_exact = 1,
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(tr_value),
+    .add_input = add_least,
+    .merge_accumulators = merge_least,
+    .extract_output = extract_output,
+    .write_accumulator = write_accumulator,
+    .read_accumulator = read_accumulator,
+    .heap_size = heap_size,
+    .free_accumulator = free_accumulator,
+};

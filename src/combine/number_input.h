@@ -1,0 +1,15 @@
+/*
+** What functions of numbers share: the check of an input.
+*/
+#ifndef TR_COMBINE_NUMBER_INPUT_H
+#define TR_COMBINE_NUMBER_INPUT_H
+
+#include "combine/combine.h"
+
+/*
+** 1: a number; 0: NULL, to be ignored; -1: text or a BLOB, which the host should have converted
+** (combine.h, is_numeric), TR_INVALID_ARGUMENT.
+*/
+int tr_number_input(const tr_combine *combine, const tr_value *input, tr_error *err);
+
+#endif
