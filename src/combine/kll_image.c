@@ -1,0 +1,368 @@
+/*
+** Bytes of KLL sketches, as Apache DataSketches stores them.
+**
+** Little-endian: 0 preamble length in ints, 1 serial version, 2 family, 3 flags, 4 k (two bytes), 6 m
+** (the least capacity of a level), 7 unused. An empty sketch ends here; a single value follows at 8
+** (serial version 2). Else: 8 count, 16 smallest k merged, 18 number of levels, 19 unused, from 20 one
+** offset (four bytes) for each level: where its first item stands among as many slots as the levels
+** may hold together; the free slots in front are not stored. Then minimum, maximum, items, the lowest
+** level first.
+*/
+#include "combine/kll.h"
+
+#include <string.h>
+
+#include "base/little_endian.h"
+#include "base/memory.h"
+
+#define FAMILY_KLL 15
+#define SERIAL_VERSION 1
+#define SERIAL_VERSION_SINGLE 2
+#define PREAMBLE_INTS 5
+#define PREAMBLE_INTS_SHORT 2
+#define PREAMBLE_SIZE 20
+#define PREAMBLE_SIZE_SHORT 8
+#define FLAG_EMPTY 1
+#define FLAG_LEVEL_ZERO_SORTED 2
+#define FLAG_SINGLE 4
+#define M 8
+#define MAX_LEVELS 61
+
+/* How the items of an image stand; fixed_size 0: a length of four bytes, then as many. */
+static const struct {
+  size_t fixed_size;
+  tr_kll_kind kind;
+} layouts[] = {
+    [TR_KLL_INT64] = {8, TR_KLL_INTEGER},
+    [TR_KLL_DOUBLE] = {8, TR_KLL_REAL},
+    [TR_KLL_FLOAT] = {4, TR_KLL_REAL},
+    [TR_KLL_STRING] = {0, TR_KLL_TEXT},
+};
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+static tr_code put_text(tr_buffer *bytes, tr_bytes text, tr_error *err) {
+  uint8_t size[4];
+  if (text.size > UINT32_MAX) {
+    return tr_error_set(err, TR_TOO_BIG, "a text of %zu bytes does not fit a sketch", text.size);
+  }
+  tr_store_u32(size, (uint32_t)text.size);
+  tr_code code = tr_buffer_append(bytes, (tr_bytes){size, sizeof size}, err);
+  return code == TR_OK ? tr_buffer_append(bytes, text, err) : code;
+}
+
+static tr_code put_item(const tr_kll *kll, tr_kll_items items, tr_kll_item item, tr_buffer *bytes,
+                        tr_error *err) {
+  uint8_t number[8];
+  tr_value value = tr_kll_value(kll, item);
+  if (items == TR_KLL_STRING) return put_text(bytes, value.bytes, err);
+  if (items == TR_KLL_INT64) {
+    tr_store_u64(number, (uint64_t)value.integer);
+  } else {
+    tr_store_double(number, value.type == TR_REAL ? value.real : (double)value.integer);
+  }
+  return tr_buffer_append(bytes, (tr_bytes){number, sizeof number}, err);
+}
+
+static tr_code put_items(const tr_kll *kll, tr_kll_items items, const tr_kll_item *from,
+                         size_t count, tr_buffer *bytes, tr_error *err) {
+  tr_code code = TR_OK;
+  for (size_t i = 0; code == TR_OK && i < count; i++) {
+    code = put_item(kll, items, from[i], bytes, err);
+  }
+  return code;
+}
+
+static tr_code put_preamble(const tr_kll *kll, tr_buffer *bytes, tr_error *err) {
+  int is_short = kll->count < 2;
+  uint8_t at[PREAMBLE_SIZE] = {0};
+  at[0] = is_short ? PREAMBLE_INTS_SHORT : PREAMBLE_INTS;
+  at[1] = kll->count == 1 ? SERIAL_VERSION_SINGLE : SERIAL_VERSION;
+  at[2] = FAMILY_KLL;
+  at[3] = kll->count == 0 ? FLAG_EMPTY : kll->count == 1 ? FLAG_SINGLE : FLAG_LEVEL_ZERO_SORTED;
+  tr_store_u16(at + 4, kll->k);
+  at[6] = M;
+  if (!is_short) {
+    tr_store_u64(at + 8, kll->count);
+    tr_store_u16(at + 16, kll->min_k);
+    at[18] = kll->level_count;
+  }
+  return tr_buffer_append(bytes, (tr_bytes){at, is_short ? PREAMBLE_SIZE_SHORT : PREAMBLE_SIZE},
+                          err);
+}
+
+static tr_code put_offsets(const tr_kll *kll, tr_buffer *bytes, tr_error *err) {
+  uint32_t offset = tr_kll_capacity(kll->k, kll->level_count);
+  for (int h = 0; h < kll->level_count; h++) offset -= kll->levels[h].count;
+  tr_code code = TR_OK;
+  for (int h = 0; code == TR_OK && h < kll->level_count; h++) {
+    uint8_t at[4];
+    tr_store_u32(at, offset);
+    code = tr_buffer_append(bytes, (tr_bytes){at, sizeof at}, err);
+    offset += kll->levels[h].count;
+  }
+  return code;
+}
+
+tr_code tr_kll_write(const tr_kll *kll, tr_kll_items items, tr_buffer *bytes, tr_error *err) {
+  tr_kll flat;
+  size_t before = bytes->size;
+  tr_code code = tr_kll_flatten(kll, &flat, err);
+  if (code != TR_OK) return code;
+  code = put_preamble(&flat, bytes, err);
+  if (code == TR_OK && flat.count > 1) {
+    code = put_offsets(&flat, bytes, err);
+    if (code == TR_OK) code = put_item(&flat, items, flat.minimum, bytes, err);
+    if (code == TR_OK) code = put_item(&flat, items, flat.maximum, bytes, err);
+  }
+  for (int h = 0; code == TR_OK && h < flat.level_count; h++) {
+    code = put_items(&flat, items, flat.levels[h].items, flat.levels[h].count, bytes, err);
+  }
+  tr_kll_free(&flat);
+  if (code != TR_OK) bytes->size = before;
+  return code;
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* What is left of an image, and how its items stand. */
+typedef struct source {
+  tr_bytes rest;
+  tr_kll_items items;
+} source;
+
+static tr_code cut_short(const char *what, tr_error *err) {
+  return tr_error_set(err, TR_CORRUPT, "KLL sketch: cut short in its %s", what);
+}
+
+static tr_bytes take(source *from, size_t size) {
+  tr_bytes taken = {from->rest.data, size};
+  from->rest.data += size;
+  from->rest.size -= size;
+  return taken;
+}
+
+static tr_code take_text(source *from, const char *what, tr_bytes *text, tr_error *err) {
+  if (from->rest.size < 4) return cut_short(what, err);
+  size_t size = tr_load_u32(take(from, 4).data);
+  if (from->rest.size < size) return cut_short(what, err);
+  *text = take(from, size);
+  return TR_OK;
+}
+
+static double load_float(const uint8_t *at) {
+  uint32_t bits = tr_load_u32(at);
+  float single;
+  memcpy(&single, &bits, sizeof single);
+  return (double)single;
+}
+
+/* A value of the image; text is a view of it. */
+static tr_code take_value(source *from, const char *what, tr_value *value, tr_error *err) {
+  *value = (tr_value){.type = TR_TEXT};
+  if (from->items == TR_KLL_STRING) return take_text(from, what, &value->bytes, err);
+  size_t size = layouts[from->items].fixed_size;
+  if (from->rest.size < size) return cut_short(what, err);
+  const uint8_t *at = take(from, size).data;
+  if (from->items == TR_KLL_INT64) {
+    *value = tr_value_integer((int64_t)tr_load_u64(at));
+    return TR_OK;
+  }
+  *value = tr_value_real(from->items == TR_KLL_FLOAT ? load_float(at) : tr_load_double(at));
+  if (value->type == TR_REAL) return TR_OK;
+  return tr_error_set(err, TR_CORRUPT, "KLL sketch: its %s is NaN", what);
+}
+
+static tr_code take_item(tr_kll *kll, source *from, const char *what, tr_kll_item *item,
+                         tr_error *err) {
+  tr_value value;
+  tr_code code = take_value(from, what, &value, err);
+  if (code != TR_OK) return code;
+  if (value.type == TR_TEXT) return tr_kll_make_text(kll, value.bytes, item, err);
+  item->key = value.type == TR_INTEGER ? value.integer : tr_kll_key_of_real(value.real);
+  return TR_OK;
+}
+
+/* The items of a level, into the level; what was read before a failure is the level's. */
+static tr_code take_level(tr_kll *kll, source *from, int height, uint32_t count, tr_error *err) {
+  size_t least = layouts[from->items].fixed_size == 0 ? 4 : layouts[from->items].fixed_size;
+  if (count > from->rest.size / least) return cut_short("items", err);
+  tr_code code = tr_kll_reserve(kll, height, count, err);
+  tr_kll_level *level = code == TR_OK ? &kll->levels[height] : NULL;
+  for (uint32_t i = 0; code == TR_OK && i < count; i++) {
+    code = take_item(kll, from, "item", &level->items[level->count], err);
+    if (code == TR_OK) level->count++;
+  }
+  return code;
+}
+
+/*
+** Brings a level into our order. Numbers above level 0 are in it; text may have been compared in
+** another way by its maker.
+*/
+static tr_code order_level(tr_kll *kll, int height, int is_sorted, tr_error *err) {
+  tr_kll_level *level = &kll->levels[height];
+  int in_order = 1;
+  for (uint32_t i = 1; i < level->count && in_order; i++) {
+    in_order = tr_kll_compare(kll, level->items[i - 1], level->items[i]) <= 0;
+  }
+  if (in_order) return TR_OK;
+  if (is_sorted && kll->kind != TR_KLL_TEXT) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: level %d is not in order", height);
+  }
+  tr_kll_item *scratch = tr_malloc(level->count * sizeof *scratch);
+  if (scratch == NULL) return tr_error_no_memory(err);
+  tr_kll_sort(kll, level->items, level->count, scratch);
+  tr_free(scratch);
+  return TR_OK;
+}
+
+/* Numbers lie within minimum and maximum; of text we cannot know by which order. */
+static tr_code check_extremes(const tr_kll *kll, tr_error *err) {
+  if (kll->kind == TR_KLL_TEXT) return TR_OK;
+  for (int h = 0; h < kll->level_count; h++) {
+    const tr_kll_level *level = &kll->levels[h];
+    if (level->count > 0 && (level->items[0].key < kll->minimum.key ||
+                             level->items[level->count - 1].key > kll->maximum.key)) {
+      return tr_error_set(err, TR_CORRUPT, "KLL sketch: level %d is outside minimum and maximum",
+                          h);
+    }
+  }
+  return TR_OK;
+}
+
+static tr_code take_extremes(tr_kll *kll, source *from, tr_error *err) {
+  tr_kll_item low, high;
+  tr_code code = take_item(kll, from, "minimum", &low, err);
+  if (code != TR_OK) return code;
+  code = take_item(kll, from, "maximum", &high, err);
+  if (code != TR_OK) {
+    tr_kll_drop_item(kll, low);
+    return code;
+  }
+  kll->minimum = low;
+  kll->maximum = high;
+  kll->has_extremes = 1;
+  return TR_OK;
+}
+
+static tr_code read_single(tr_kll *kll, source *from, tr_error *err) {
+  tr_value value;
+  tr_code code = take_value(from, "item", &value, err);
+  if (code != TR_OK) return code;
+  if (value.type == TR_TEXT) return tr_kll_add_text(kll, value.bytes, err);
+  if (value.type == TR_REAL) return tr_kll_add_real(kll, value.real, err);
+  return tr_kll_add_integer(kll, value.integer, err);
+}
+
+/* The number of items of each level, from the offsets, which must be in order and within `slots`. */
+static tr_code take_counts(source *from, int level_count, uint32_t slots, uint32_t *counts,
+                           tr_error *err) {
+  if (from->rest.size < 4 * (size_t)level_count) return cut_short("levels", err);
+  uint32_t offset = tr_load_u32(take(from, 4).data);
+  for (int h = 0; h < level_count; h++) {
+    uint32_t next = h + 1 < level_count ? tr_load_u32(take(from, 4).data) : slots;
+    if (next < offset || next > slots) {
+      return tr_error_set(err, TR_CORRUPT, "KLL sketch: level %d from slot %u to %u of %u", h,
+                          offset, next, slots);
+    }
+    counts[h] = next - offset;
+    offset = next;
+  }
+  return TR_OK;
+}
+
+static tr_code check_weights(const uint32_t *counts, int level_count, uint64_t count,
+                             tr_error *err) {
+  uint64_t sum = 0;
+  for (int h = 0; h < level_count; h++) {
+    uint64_t weight = (uint64_t)counts[h] << h;
+    if (weight >> h != counts[h] || weight > INT64_MAX - sum) {
+      return tr_error_set(err, TR_CORRUPT, "KLL sketch: level %d stands for too many values", h);
+    }
+    sum += weight;
+  }
+  if (sum == count) return TR_OK;
+  return tr_error_set(err, TR_CORRUPT,
+                      "KLL sketch: its items stand for %llu values, its count is %llu",
+                      (unsigned long long)sum, (unsigned long long)count);
+}
+
+static tr_code read_levels(tr_kll *kll, source *from, const uint8_t *preamble, tr_error *err) {
+  uint32_t counts[MAX_LEVELS];
+  uint64_t count = tr_load_u64(preamble + 8);
+  int level_count = preamble[18];
+  kll->min_k = tr_load_u16(preamble + 16);
+  if (kll->min_k < TR_KLL_MIN_K || kll->min_k > kll->k) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: smallest k %d, k is %d", kll->min_k, kll->k);
+  }
+  if (level_count < 1 || level_count > MAX_LEVELS) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: %d levels, from 1 to %d are possible",
+                        level_count, MAX_LEVELS);
+  }
+  tr_code code = take_counts(from, level_count, tr_kll_capacity(kll->k, level_count), counts, err);
+  if (code == TR_OK) code = check_weights(counts, level_count, count, err);
+  if (code == TR_OK && count == 0) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: no values, but not marked as empty");
+  }
+  if (code == TR_OK) code = take_extremes(kll, from, err);
+  for (int h = 0; code == TR_OK && h < level_count; h++) {
+    code = take_level(kll, from, h, counts[h], err);
+    if (code == TR_OK)
+      code = order_level(kll, h, h > 0 || preamble[3] & FLAG_LEVEL_ZERO_SORTED, err);
+  }
+  if (code == TR_OK) code = check_extremes(kll, err);
+  kll->count = count;
+  return code;
+}
+
+static tr_code check_preamble(tr_bytes bytes, tr_error *err) {
+  const uint8_t *at = bytes.data;
+  if (bytes.size < PREAMBLE_SIZE_SHORT) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: %zu bytes, a preamble has %d", bytes.size,
+                        PREAMBLE_SIZE_SHORT);
+  }
+  if (at[2] != FAMILY_KLL) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: family %d, KLL is %d", at[2], FAMILY_KLL);
+  }
+  int is_short = (at[3] & (FLAG_EMPTY | FLAG_SINGLE)) != 0;
+  int version = at[3] & FLAG_SINGLE ? SERIAL_VERSION_SINGLE : SERIAL_VERSION;
+  if (at[1] != version) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: serial version %d, its form has %d", at[1],
+                        version);
+  }
+  int ints = is_short ? PREAMBLE_INTS_SHORT : PREAMBLE_INTS;
+  if (at[0] != ints) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: %d preamble ints, its form has %d", at[0],
+                        ints);
+  }
+  if (at[6] != M) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: m is %d, known is %d", at[6], M);
+  }
+  if (tr_load_u16(at + 4) < TR_KLL_MIN_K) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: k is %d, at least %d", tr_load_u16(at + 4),
+                        TR_KLL_MIN_K);
+  }
+  return !is_short && bytes.size < PREAMBLE_SIZE ? cut_short("preamble", err) : TR_OK;
+}
+
+tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *err) {
+  source from = {bytes, items};
+  *kll = tr_kll_empty(layouts[items].kind, TR_KLL_MIN_K);
+  tr_code code = check_preamble(bytes, err);
+  if (code != TR_OK) return code;
+  const uint8_t *preamble = bytes.data;
+  kll->k = kll->min_k = tr_load_u16(preamble + 4);
+  int is_short = preamble[0] == PREAMBLE_INTS_SHORT;
+  take(&from, is_short ? PREAMBLE_SIZE_SHORT : PREAMBLE_SIZE);
+  if (!is_short) {
+    code = read_levels(kll, &from, preamble, err);
+  } else if (!(preamble[3] & FLAG_EMPTY)) {
+    code = read_single(kll, &from, err);
+  }
+  if (code == TR_OK && from.rest.size > 0) {
+    code = tr_error_set(err, TR_CORRUPT, "KLL sketch: %zu bytes behind its end", from.rest.size);
+  }
+  if (code != TR_OK) tr_kll_free(kll);
+  return code;
+}
