@@ -122,8 +122,7 @@ static void test_zero_byte(void **state) {
   static const char text[] = "{\"from\":0,\"to\":1}";
   for (size_t at = 0; at <= strlen(text); at++) {
     char with_zero[sizeof text + 1] = {0};
-    memcpy(with_zero, text, at);
-    memcpy(with_zero + at + 1, text + at, strlen(text) - at);
+    for (size_t i = 0; i < strlen(text); i++) with_zero[i + (i >= at)] = text[i];
     tr_restriction restriction;
     tr_bytes bytes = {(uint8_t *)with_zero, strlen(text) + 1};
     assert_int_equal(tr_restriction_parse(&restriction, bytes, NULL), TR_INVALID_ARGUMENT);
