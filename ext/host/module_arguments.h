@@ -107,5 +107,6 @@ void tr_module_arguments_free(tr_module_arguments *arguments);
 /* The value of one clause of one text, as an ad hoc form gets it: `index` is the clause's. */
 tr_code tr_clause_value_parse(tr_clause_value *value, const tr_module_syntax *syntax, int index,
                               tr_bytes text, tr_error *err);
+void tr_clause_value_free(tr_clause_value *value);
 
 #endif

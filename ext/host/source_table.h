@@ -2,9 +2,10 @@
 ** What a table looks like to a scan: its columns, and the key in whose order it can be walked.
 **
 ** A key is the rowid, the primary key of a WITHOUT ROWID table, or the columns of a unique index. It
-** is usable when SQLite's order of it is the order of its bytes: every column BINARY, none mixed
-** ASC and DESC, text stored as UTF-8. Its bytes have one of four forms, which the schema alone
-** decides, so that a restriction that was written down means the same whatever the rows are by then:
+** is usable when SQLite's order of it is the order of its bytes: every column BINARY, and text stored as
+** UTF-8. (DESC columns do no harm: such an index is read backwards.) Its bytes have one of four forms,
+** which the schema alone decides, so that a restriction that was written down means the same whatever
+** the rows are by then:
 **
 **   TR_KEY_ROWID    eight bytes
 **   TR_KEY_TEXT     one column of TEXT affinity. A text's raw bytes; what has none of its own goes
@@ -65,10 +66,9 @@ typedef struct tr_source_key {
   tr_key_form form;
   int columns
       [TR_KEY_COLUMNS_MAX]; /* indexes of columns; TR_KEY_ROWID: the alias, if there is one */
-  int column_count;
-  int is_descending;    /* its index is stored backwards, and walked so */
-  int has_null_breaker; /* the rowid follows where a column is NULL */
-  char *index;          /* the unique index; NULL: the table's own order */
+  int column_count;         /* TR_KEY_ROWID: 1, or 0 where the rowid has no alias */
+  int has_null_breaker;     /* the rowid follows where a column is NULL */
+  char *index;              /* the unique index; NULL: the table's own order */
 } tr_source_key;
 
 typedef struct tr_source_table {
@@ -95,8 +95,8 @@ void tr_source_table_free(tr_source_table *source);
 /*
 ** Settles the key: `columns` names it (each item a column, or all in one byte_key(...)), NULL or empty
 ** takes the table's own order. TR_INVALID_ARGUMENT gives the reason when it cannot be one: a view, a
-** virtual table, no such column, not unique, only partly unique, another collation than BINARY, mixed
-** directions, text in a UTF-16 database, a rowid that no name reaches.
+** virtual table, no such column, not unique, only partly unique, another collation than BINARY, text in
+** a UTF-16 database, a rowid that no name reaches.
 */
 tr_code tr_source_table_set_key(tr_source_table *source, sqlite3 *db, const char *function,
                                 const tr_argument_list *columns, tr_error *err);
@@ -112,10 +112,16 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
                                tr_error *err);
 
 /*
-** Roughly how many rows: from sqlite_stat1 where ANALYZE was run, else by the depth of SQLite's guess
-** (a million). Never fails.
+** Roughly how many rows: from sqlite_stat1 where ANALYZE was run, else guessed from the size of the file
+** and the span of the rowids. Never fails.
 */
 int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db);
+
+/*
+** Appends `"table"."column"`, or with -1 the rowid: qualified, so that a name that is gone is an error
+** and not a string.
+*/
+void tr_source_append_column(const tr_source_table *source, int column, sqlite3_str *sql);
 
 /* Appends what a column's declaration is in sqlite3_declare_vtab: `"name" TYPE COLLATE NOCASE`. */
 void tr_source_column_declare(const tr_source_column *column, const char *name, sqlite3_str *sql);

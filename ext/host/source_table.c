@@ -1,0 +1,474 @@
+/*
+** Reading what SQLite knows about a table, through its pragmas and sqlite3_table_column_metadata.
+**
+** The pragmas are called as table-valued functions with bound names, so no name is ever put into SQL
+** text here but a schema's. What a table is follows from them: no root page, virtual; an index for the
+** primary key that does not end in the rowid, WITHOUT ROWID; one column of primary key and no index for
+** it, an alias of the rowid.
+*/
+#include "host/source_table.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+/* --- Small things ------------------------------------------------------------------------- */
+
+static char *copy_of(const char *text) {
+  size_t size = strlen(text == NULL ? "" : text) + 1;
+  char *copy = tr_malloc(size);
+  if (copy != NULL) memcpy(copy, text == NULL ? "" : text, size);
+  return copy;
+}
+
+static const char *text_of(sqlite3_stmt *stmt, int column) {
+  const char *text = (const char *)sqlite3_column_text(stmt, column);
+  return text == NULL ? "" : text;
+}
+
+/* Prepares fixed text with up to two texts bound to it. */
+static tr_code prepare(sqlite3 *db, const char *sql, const char *first, const char *second,
+                       sqlite3_stmt **stmt, tr_error *err) {
+  int rc = sqlite3_prepare_v2(db, sql, -1, stmt, NULL);
+  if (rc == SQLITE_OK && first != NULL) {
+    rc = sqlite3_bind_text(*stmt, 1, first, -1, SQLITE_TRANSIENT);
+  }
+  if (rc == SQLITE_OK && second != NULL) {
+    rc = sqlite3_bind_text(*stmt, 2, second, -1, SQLITE_TRANSIENT);
+  }
+  if (rc == SQLITE_OK) return TR_OK;
+  tr_error_of_sqlite(err, db, rc);
+  sqlite3_finalize(*stmt);
+  *stmt = NULL;
+  return rc == SQLITE_NOMEM ? TR_NO_MEMORY : TR_HOST;
+}
+
+/* Finalizes a statement that was stepped to `rc`, which is SQLITE_ROW or SQLITE_DONE when all is well. */
+static tr_code finish(sqlite3 *db, sqlite3_stmt *stmt, int rc, tr_error *err) {
+  tr_code code = TR_OK;
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) code = tr_error_of_sqlite(err, db, rc);
+  sqlite3_finalize(stmt);
+  return code;
+}
+
+/* --- Where the table is ------------------------------------------------------------------- */
+
+typedef struct table_entry {
+  int is_found;
+  int is_view;
+  int is_virtual;
+} table_entry;
+
+static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *schema,
+                              const char *table, table_entry *entry, tr_error *err) {
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendall(sql, "SELECT name, type = 'view', coalesce(rootpage, 0) = 0 FROM ");
+  tr_sql_append_table(sql, schema, "sqlite_master");
+  sqlite3_str_appendall(sql, " WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view')");
+  sqlite3_stmt *stmt;
+  tr_code code = tr_sql_prepare(db, sql, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_TRANSIENT);
+  if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+  if (rc == SQLITE_ROW) {
+    entry->is_found = 1;
+    entry->is_view = sqlite3_column_int(stmt, 1);
+    entry->is_virtual = !entry->is_view && sqlite3_column_int(stmt, 2);
+    source->schema = copy_of(schema);
+    source->name = copy_of(text_of(stmt, 0));
+    if (source->schema == NULL || source->name == NULL) rc = SQLITE_NOMEM;
+  }
+  return finish(db, stmt, rc, err);
+}
+
+/* Tables that no sqlite_master lists: itself, and the eponymous ones of modules. */
+static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *schema,
+                            const char *table, table_entry *entry, tr_error *err) {
+  int is_schema_table = sqlite3_strnicmp(table, "sqlite_", 7) == 0;
+  sqlite3_stmt *stmt;
+  tr_code code =
+      prepare(db, "SELECT count(*) FROM pragma_table_xinfo(?1)", table, NULL, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_step(stmt);
+  if (rc == SQLITE_ROW && sqlite3_column_int(stmt, 0) > 0) {
+    entry->is_found = 1;
+    entry->is_virtual = !is_schema_table;
+    source->schema = copy_of(schema == NULL ? "main" : schema);
+    source->name = copy_of(table);
+    if (source->schema == NULL || source->name == NULL) rc = SQLITE_NOMEM;
+  }
+  return finish(db, stmt, rc, err);
+}
+
+/* Looks in the order in which SQLite does: temp, main, then as attached. */
+static tr_code find_table(tr_source_table *source, sqlite3 *db, const char *schema,
+                          const char *table, table_entry *entry, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = prepare(db,
+                         "SELECT name FROM pragma_database_list "
+                         "WHERE ?1 IS NULL OR name = ?1 COLLATE NOCASE ORDER BY seq <> 1, seq",
+                         schema, NULL, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc;
+  while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && code == TR_OK && !entry->is_found) {
+    code = look_in_schema(source, db, text_of(stmt, 0), table, entry, err);
+  }
+  if (code != TR_OK) rc = SQLITE_DONE;
+  tr_code finished = finish(db, stmt, rc, err);
+  if (code == TR_OK) code = finished;
+  if (code == TR_OK && !entry->is_found) {
+    code = look_outside(source, db, schema, table, entry, err);
+  }
+  return code;
+}
+
+/* --- Columns ------------------------------------------------------------------------------ */
+
+static int contains(const char *type, const char *word) {
+  size_t size = strlen(word);
+  for (; *type != '\0'; type++) {
+    if (sqlite3_strnicmp(type, word, (int)size) == 0) return 1;
+  }
+  return 0;
+}
+
+/* SQLite's rules for the affinity of a declared type, in their order. */
+static tr_affinity affinity_of(const char *type, int is_strict) {
+  static const struct {
+    const char *word;
+    tr_affinity affinity;
+  } rules[] = {
+      {"INT", TR_AFFINITY_INTEGER}, {"CHAR", TR_AFFINITY_TEXT}, {"CLOB", TR_AFFINITY_TEXT},
+      {"TEXT", TR_AFFINITY_TEXT},   {"BLOB", TR_AFFINITY_BLOB}, {"REAL", TR_AFFINITY_REAL},
+      {"FLOA", TR_AFFINITY_REAL},   {"DOUB", TR_AFFINITY_REAL},
+  };
+  if (type[0] == '\0' || (is_strict && sqlite3_stricmp(type, "ANY") == 0)) return TR_AFFINITY_BLOB;
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    if (contains(type, rules[i].word)) return rules[i].affinity;
+  }
+  return TR_AFFINITY_NUMERIC;
+}
+
+static tr_code read_column(tr_source_table *source, sqlite3 *db, sqlite3_stmt *stmt,
+                           tr_error *err) {
+  tr_source_column *columns =
+      tr_realloc(source->columns, (size_t)(source->column_count + 1) * sizeof *columns);
+  if (columns == NULL) return tr_error_no_memory(err);
+  source->columns = columns;
+  tr_source_column *column = &columns[source->column_count++];
+  int hidden = sqlite3_column_int(stmt, 4);
+  *column = (tr_source_column){
+      .name = copy_of(text_of(stmt, 0)),
+      .type = copy_of(text_of(stmt, 1)),
+      .is_not_null = sqlite3_column_int(stmt, 2) != 0,
+      .primary_key = sqlite3_column_int(stmt, 3),
+      .is_hidden = hidden == 1,
+      .is_generated = hidden >= 2,
+  };
+  if (column->name == NULL || column->type == NULL) return tr_error_no_memory(err);
+  column->affinity = affinity_of(column->type, source->is_strict);
+  const char *collation = NULL;
+  if (source->kind == TR_SOURCE_ROWID_TABLE || source->kind == TR_SOURCE_WITHOUT_ROWID) {
+    int rc = sqlite3_table_column_metadata(db, source->schema, source->name, column->name, NULL,
+                                           &collation, NULL, NULL, NULL);
+    if (rc == SQLITE_NOMEM) return tr_error_no_memory(err);
+  }
+  column->collation = copy_of(collation == NULL ? "BINARY" : collation);
+  return column->collation == NULL ? tr_error_no_memory(err) : TR_OK;
+}
+
+static tr_code read_columns(tr_source_table *source, sqlite3 *db, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = prepare(db,
+                         "SELECT name, type, \"notnull\", pk, hidden "
+                         "FROM pragma_table_xinfo(?1, ?2) ORDER BY cid",
+                         source->name, source->schema, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc;
+  while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && code == TR_OK) {
+    code = read_column(source, db, stmt, err);
+  }
+  if (code != TR_OK) rc = SQLITE_DONE;
+  tr_code finished = finish(db, stmt, rc, err);
+  return code == TR_OK ? finished : code;
+}
+
+/* --- What kind of table ------------------------------------------------------------------- */
+
+/*
+** The index that holds the primary key: `*has_one`, and whether it ends in the rowid, as those of rowid
+** tables do.
+*/
+static tr_code look_at_primary_key(const tr_source_table *source, sqlite3 *db, int *has_one,
+                                   int *has_rowid, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = prepare(db,
+                         "SELECT count(*), coalesce(max(x.cid = -1), 0) "
+                         "FROM pragma_index_list(?1, ?2) AS l, pragma_index_xinfo(l.name, ?2) AS x "
+                         "WHERE l.origin = 'pk'",
+                         source->name, source->schema, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_step(stmt);
+  if (rc == SQLITE_ROW) {
+    *has_one = sqlite3_column_int(stmt, 0) > 0;
+    *has_rowid = sqlite3_column_int(stmt, 1);
+  }
+  return finish(db, stmt, rc, err);
+}
+
+static tr_code read_is_strict(tr_source_table *source, sqlite3 *db, tr_error *err) {
+  if (sqlite3_libversion_number() < 3037000) return TR_OK;
+  sqlite3_stmt *stmt;
+  tr_code code = prepare(db,
+                         "SELECT strict FROM pragma_table_list "
+                         "WHERE name = ?1 AND schema = ?2 COLLATE NOCASE",
+                         source->name, source->schema, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_step(stmt);
+  if (rc == SQLITE_ROW) source->is_strict = sqlite3_column_int(stmt, 0);
+  return finish(db, stmt, rc, err);
+}
+
+/* Finds a name under which the rowid can be had: its alias, or one of three that no column hides. */
+static tr_code name_rowid(tr_source_table *source, int alias, tr_error *err) {
+  static const char *const names[] = {"rowid", "_rowid_", "oid"};
+  const char *name = alias < 0 ? NULL : source->columns[alias].name;
+  for (size_t i = 0; name == NULL && i < sizeof names / sizeof names[0]; i++) {
+    if (tr_source_table_find_column(source, names[i]) < 0) name = names[i];
+  }
+  if (name == NULL) return TR_OK;
+  source->rowid_name = copy_of(name);
+  return source->rowid_name == NULL ? tr_error_no_memory(err) : TR_OK;
+}
+
+static tr_code read_rowid(tr_source_table *source, sqlite3 *db, tr_error *err) {
+  int has_index = 0;
+  int has_rowid = 0;
+  tr_code code = look_at_primary_key(source, db, &has_index, &has_rowid, err);
+  if (code != TR_OK) return code;
+  if (has_index && !has_rowid) {
+    source->kind = TR_SOURCE_WITHOUT_ROWID;
+    return TR_OK;
+  }
+  int alias = -1;
+  for (int i = 0; i < source->column_count && !has_index; i++) {
+    if (source->columns[i].primary_key > 0) alias = i;
+  }
+  return name_rowid(source, alias, err);
+}
+
+static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, int64_t *version,
+                                   tr_error *err) {
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendall(sql, "PRAGMA ");
+  tr_sql_append_identifier(sql, source->schema);
+  sqlite3_str_appendall(sql, ".schema_version");
+  sqlite3_stmt *stmt;
+  tr_code code = tr_sql_prepare(db, sql, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_step(stmt);
+  if (rc == SQLITE_ROW) *version = sqlite3_column_int64(stmt, 0);
+  return finish(db, stmt, rc, err);
+}
+
+/* --- The public face ---------------------------------------------------------------------- */
+
+tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *function,
+                             const char *schema, const char *table, tr_error *err) {
+  table_entry entry = {0};
+  *source = (tr_source_table){0};
+  tr_code code = find_table(source, db, schema, table, &entry, err);
+  if (code != TR_OK) goto done;
+  if (!entry.is_found) {
+    code = tr_error_set(err, TR_INVALID_ARGUMENT, "%s: no such table: %s%s%s", function,
+                        schema == NULL ? "" : schema, schema == NULL ? "" : ".", table);
+    goto done;
+  }
+  source->kind = entry.is_view      ? TR_SOURCE_VIEW
+                 : entry.is_virtual ? TR_SOURCE_VIRTUAL
+                                    : TR_SOURCE_ROWID_TABLE;
+  code = read_schema_version(source, db, &source->schema_version, err);
+  if (code == TR_OK) code = read_is_strict(source, db, err);
+  if (code == TR_OK) code = read_columns(source, db, err);
+  if (code == TR_OK && source->kind == TR_SOURCE_ROWID_TABLE) code = read_rowid(source, db, err);
+done:
+  if (code != TR_OK) tr_source_table_free(source);
+  return code;
+}
+
+void tr_source_table_free(tr_source_table *source) {
+  for (int i = 0; i < source->column_count; i++) {
+    tr_free(source->columns[i].name);
+    tr_free(source->columns[i].type);
+    tr_free(source->columns[i].collation);
+  }
+  tr_free(source->columns);
+  tr_free(source->schema);
+  tr_free(source->name);
+  tr_free(source->rowid_name);
+  tr_free(source->key.index);
+  *source = (tr_source_table){0};
+}
+
+int tr_source_table_find_column(const tr_source_table *source, const char *name) {
+  for (int i = 0; i < source->column_count; i++) {
+    if (sqlite3_stricmp(source->columns[i].name, name) == 0) return i;
+  }
+  return -1;
+}
+
+/* --- Whether it still is what it was ------------------------------------------------------ */
+
+/* 1 when every column of `then` is in `now`, the same, at the same place. */
+static int has_same_columns(const tr_source_table *then, const tr_source_table *now,
+                            const char *function, tr_error *err) {
+  for (int i = 0; i < then->column_count; i++) {
+    const tr_source_column *old = &then->columns[i];
+    const tr_source_column *new = i < now->column_count ? &now->columns[i] : NULL;
+    if (new == NULL || sqlite3_stricmp(old->name, new->name) != 0) {
+      tr_error_set(err, TR_INVALID_STATE,
+                   "%s: table %s has changed: it has no column %s where it was", function,
+                   then->name, old->name);
+      return 0;
+    }
+    if (sqlite3_stricmp(old->type, new->type) != 0 ||
+        sqlite3_stricmp(old->collation, new->collation) != 0) {
+      tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: column %s has another type",
+                   function, then->name, old->name);
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int has_same_key(const tr_source_table *then, tr_source_table *now, sqlite3 *db,
+                        const char *function, tr_error *err) {
+  if (then->key.form == TR_KEY_NONE) return 1;
+  tr_argument items[TR_KEY_COLUMNS_MAX];
+  tr_argument_list columns = {items, then->key.column_count};
+  for (int i = 0; i < columns.count; i++) {
+    char *name = then->columns[then->key.columns[i]].name;
+    items[i] = (tr_argument){.text = name, .name = name};
+  }
+  tr_error reason = {0};
+  tr_code code = tr_source_table_set_key(now, db, function, &columns, &reason);
+  if (code == TR_OK && now->key.has_null_breaker == then->key.has_null_breaker) return 1;
+  if (code == TR_NO_MEMORY || code == TR_HOST) {
+    if (err != NULL) *err = reason;
+    return -1;
+  }
+  tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: its key is no longer one%s%s",
+               function, then->name, code == TR_OK ? "" : ": ", reason.message);
+  return 0;
+}
+
+int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char *function,
+                               tr_error *err) {
+  tr_error reason = {0};
+  int64_t version = 0;
+  tr_code code = read_schema_version(source, db, &version, &reason);
+  if (code == TR_OK && version == source->schema_version) return 1;
+  tr_source_table now = {0};
+  if (code == TR_OK) {
+    code = tr_source_table_read(&now, db, function, source->schema, source->name, &reason);
+  }
+  int is_current = -1;
+  if (code == TR_INVALID_ARGUMENT) {
+    tr_error_set(err, TR_INVALID_STATE, "%s: table %s.%s is gone", function, source->schema,
+                 source->name);
+    is_current = 0;
+  } else if (code != TR_OK) {
+    if (err != NULL) *err = reason;
+  } else if (now.kind != source->kind) {
+    tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: it is another kind of table",
+                 function, source->name);
+    is_current = 0;
+  } else {
+    is_current = has_same_columns(source, &now, function, err);
+    if (is_current == 1) is_current = has_same_key(source, &now, db, function, err);
+  }
+  if (is_current == 1) source->schema_version = version;
+  tr_source_table_free(&now);
+  return is_current;
+}
+
+/* --- Estimates and SQL -------------------------------------------------------------------- */
+
+/* The integer in the first row of `sql`, or -1. */
+static int64_t ask_integer(sqlite3 *db, sqlite3_str *sql, const char *parameter) {
+  sqlite3_stmt *stmt;
+  int64_t integer = -1;
+  if (tr_sql_prepare(db, sql, &stmt, NULL) != TR_OK) return -1;
+  if (parameter != NULL && sqlite3_bind_text(stmt, 1, parameter, -1, SQLITE_TRANSIENT) != 0) {
+    sqlite3_finalize(stmt);
+    return -1;
+  }
+  if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
+    integer = sqlite3_column_int64(stmt, 0);
+  }
+  sqlite3_finalize(stmt);
+  return integer;
+}
+
+/* What ANALYZE counted, or -1. Text such as '5000000 12 1' begins with the number of rows. */
+static int64_t analysed_rows(const tr_source_table *source, sqlite3 *db) {
+  if (sqlite3_table_column_metadata(db, source->schema, "sqlite_stat1", "stat", NULL, NULL, NULL,
+                                    NULL, NULL) != SQLITE_OK) {
+    return -1;
+  }
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendall(sql, "SELECT max(CAST(stat AS INTEGER)) FROM ");
+  tr_sql_append_table(sql, source->schema, "sqlite_stat1");
+  sqlite3_str_appendall(sql, " WHERE tbl = ?1 COLLATE NOCASE");
+  return ask_integer(db, sql, source->name);
+}
+
+int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db) {
+  enum { ROWS_PER_PAGE = 50, ROWS_UNKNOWN = 1000000 };
+  int64_t rows = analysed_rows(source, db);
+  if (rows >= 0) return rows;
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendall(sql, "PRAGMA ");
+  tr_sql_append_identifier(sql, source->schema);
+  sqlite3_str_appendall(sql, ".page_count");
+  int64_t pages = ask_integer(db, sql, NULL);
+  rows = pages >= 0 && pages < INT64_MAX / ROWS_PER_PAGE ? pages * ROWS_PER_PAGE : ROWS_UNKNOWN;
+  if (source->rowid_name == NULL) return rows;
+  sql = sqlite3_str_new(db);
+  for (int i = 0; i < 2; i++) {
+    sqlite3_str_appendall(sql, i == 0 ? "SELECT (SELECT max(" : ")) - (SELECT min(");
+    tr_source_append_column(source, -1, sql);
+    sqlite3_str_appendall(sql, ") FROM ");
+    tr_sql_append_table(sql, source->schema, source->name);
+  }
+  sqlite3_str_appendall(sql, ")");
+  int64_t span = ask_integer(db, sql, NULL);
+  return span >= 0 && span < rows ? span + 1 : rows;
+}
+
+void tr_source_append_column(const tr_source_table *source, int column, sqlite3_str *sql) {
+  tr_sql_append_table(sql, source->name,
+                      column < 0 ? source->rowid_name : source->columns[column].name);
+}
+
+/* Whether a type can be repeated as it stands in another declaration. */
+static int is_plain_type(const char *type) {
+  for (const char *c = type; *c != '\0'; c++) {
+    int is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+    int is_rest = (*c >= '0' && *c <= '9') || *c == ' ' || *c == '(' || *c == ')' || *c == ',';
+    if (!is_letter && !(is_rest && c > type)) return 0;
+  }
+  return !contains(type, "hidden") && !contains(type, "generated");
+}
+
+void tr_source_column_declare(const tr_source_column *column, const char *name, sqlite3_str *sql) {
+  static const char *const types[] = {"BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL"};
+  tr_sql_append_identifier(sql, name);
+  const char *type = column->type;
+  if (!is_plain_type(type) || affinity_of(type, 0) != column->affinity) {
+    type = types[column->affinity];
+  }
+  if (type[0] != '\0') sqlite3_str_appendf(sql, " %s", type);
+  sqlite3_str_appendall(sql, " COLLATE ");
+  tr_sql_append_identifier(sql, column->collation);
+}
