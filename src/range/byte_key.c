@@ -332,3 +332,61 @@ int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *s
   *offset += size;
   return 1;
 }
+
+/* The bounds of bytes that begin like a number and are none. */
+static void bound_number(tr_bytes from, tr_value *low, tr_value *high) {
+  uint8_t padded[NUMBER_SIZE] = {0};
+  memcpy(padded, from.data, from.size < NUMBER_SIZE ? from.size : NUMBER_SIZE);
+  uint64_t word = get_big_endian(padded + 1);
+  double x;
+  switch (padded[0]) {
+  case CLASS_NUMBER:
+    *low = tr_value_integer(tr_byte_key_to_rowid(padded + 1));
+    *high = *low;
+    if (from.size <= NUMBER_SIZE) return;
+    *high = low->integer == INT64_MAX ? tr_value_real(0x1p63) : tr_value_integer(low->integer + 1);
+    return;
+  case CLASS_ABOVE:
+    x = double_of_bits(word);
+    if (isnan(x) || word >> 63 != 0) x = INFINITY;
+    if (x < 0x1p63) x = 0x1p63;
+    break;
+  default:
+    x = -double_of_bits(~word);
+    if (isnan(x) || word >> 63 == 0) x = -INFINITY;
+    if (x > -0x1p63) x = -0x1p63;
+  }
+  *low = *high = tr_value_real(x);
+}
+
+int tr_byte_key_next_bounds(tr_bytes key, size_t *offset, tr_value *low, tr_value *high,
+                            tr_buffer *scratch, tr_error *err) {
+  tr_error reason;
+  int read = tr_byte_key_next(key, offset, low, scratch, &reason);
+  if (read == 1) *high = *low;
+  if (read >= 0) return read;
+  if (reason.code != TR_CORRUPT) {
+    if (err != NULL) *err = reason;
+    return -1;
+  }
+  tr_bytes from = {key.data + *offset, key.size - *offset};
+  int class = from.data[0];
+  if (class > CLASS_BLOB) return 3;
+  if (class == CLASS_TEXT || class == CLASS_BLOB) {
+    /* Not terminated: all that is there is the beginning of the text, and sorts with it. */
+    if (unescape((tr_bytes){from.data, from.size + 1}, scratch, err) != TR_OK) return -1;
+    *low = class == CLASS_TEXT ? tr_value_text(tr_buffer_bytes(scratch))
+                               : tr_value_blob(tr_buffer_bytes(scratch));
+  } else if (class > CLASS_TEXT) {
+    *low = tr_value_blob((tr_bytes){0});
+  } else if (class > CLASS_ABOVE) {
+    *low = tr_value_text((tr_bytes){0});
+  } else if (class >= CLASS_BELOW) {
+    bound_number(from, low, high);
+    return 2;
+  } else {
+    *low = class > CLASS_NULL ? tr_value_real(-INFINITY) : tr_value_null();
+  }
+  *high = *low;
+  return 2;
+}

@@ -39,6 +39,16 @@ tr_code tr_byte_key_append(tr_buffer *key, const tr_value *value, tr_error *err)
 int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *scratch,
                      tr_error *err);
 
+/*
+** The same for bytes that need not be a whole key, such as a bound that was interpolated between two.
+** 1: a whole value, as above, in both `*low` and `*high`. 2: the bytes from `*offset` on lie between the
+** keys of values: what sorts at or above them begins with a value at or above `*low`, what sorts below
+** them with one at or below `*high`. 3: they lie above the keys of all values. 0: the end. -1:
+** TR_NO_MEMORY. `*offset` moves on 1 alone.
+*/
+int tr_byte_key_next_bounds(tr_bytes key, size_t *offset, tr_value *low, tr_value *high,
+                            tr_buffer *scratch, tr_error *err);
+
 /* A rowid as eight bytes, big-endian with the sign bit flipped, so that memcmp orders them. */
 #define TR_ROWID_KEY_SIZE 8
 void tr_byte_key_of_rowid(int64_t rowid, uint8_t *key);

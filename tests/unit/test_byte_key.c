@@ -350,6 +350,50 @@ static void test_no_memory(void **state) {
   assert_in_range(test_memory_fail_each(write_and_read, NULL), 3, 20);
 }
 
+/*
+** Bytes that are no key, by what they are made from: a key that was cut, lengthened or had a byte
+** changed. Whatever value is compared with them, it lies on the side of the bounds that its key says.
+*/
+static void test_bounds_of_any_bytes(void **state) {
+  (void)state;
+  test_random random = test_random_begin("bounds_of_any_bytes");
+  tr_buffer bytes = {0}, key = {0}, scratch = {0};
+  long between = 0;
+  for (long i = 0; i < test_effort(300000); i++) {
+    test_tuple from, to;
+    test_random_tuple(&random, 1, &from);
+    key_of(&from, &bytes);
+    bytes.size = 1 + test_random_below(&random, bytes.size);
+    if (test_random_below(&random, 2) == 0) {
+      bytes.data[test_random_below(&random, bytes.size)] = (uint8_t)test_random_next(&random);
+    }
+    if (test_random_below(&random, 3) == 0) {
+      tr_buffer_append_byte(&bytes, (uint8_t)test_random_next(&random), NULL);
+    }
+    tr_value low, high;
+    size_t offset = 0;
+    int kind =
+        tr_byte_key_next_bounds(tr_buffer_bytes(&bytes), &offset, &low, &high, &scratch, NULL);
+    assert_in_range(kind, 1, 3);
+    if (kind == 1) continue;
+    assert_int_equal(offset, 0);
+    between += kind == 2;
+    for (int j = 0; j < 4; j++) {
+      if (j < 2) test_random_tuple(&random, 1, &to);
+      if (j >= 2) test_random_similar(&random, &from, &to);
+      key_of(&to, &key);
+      int is_below = tr_bytes_compare(tr_buffer_bytes(&key), tr_buffer_bytes(&bytes)) < 0;
+      if (kind == 3) assert_true(is_below);
+      if (kind == 2 && is_below) assert_true(tr_value_compare(&to.values[0], &high) <= 0);
+      if (kind == 2 && !is_below) assert_true(tr_value_compare(&to.values[0], &low) >= 0);
+    }
+  }
+  assert_true(between > 0);
+  tr_buffer_free(&bytes);
+  tr_buffer_free(&key);
+  tr_buffer_free(&scratch);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_layout),
@@ -358,6 +402,7 @@ int main(void) {
       cmocka_unit_test(test_reads_back),
       cmocka_unit_test(test_any_bytes),
       cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_bounds_of_any_bytes),
       cmocka_unit_test(test_rowid),
       cmocka_unit_test(test_no_memory),
   };
