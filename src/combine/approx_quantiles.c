@@ -8,6 +8,7 @@
 #include "base/argument.h"
 #include "base/json.h"
 #include "base/little_endian.h"
+#include "combine/functions.h"
 
 #define LEAST_K 1024
 /* approx_quantiles needs ranks within 1/n, and tr_kll_rank_error(k) is 5/k. */
@@ -15,7 +16,7 @@
 #define HEAD_SIZE 5
 
 int tr_quantiles_k(const tr_combine *combine) {
-  if (combine->fn != &tr_approx_quantiles) return LEAST_K;
+  if (combine->fn != &tr_combine_approx_quantiles) return LEAST_K;
   int64_t k = combine->parameters[1].integer * K_PER_QUANTILE;
   k = (k + TR_KLL_BATCH - 1) / TR_KLL_BATCH * TR_KLL_BATCH;
   return k < LEAST_K ? LEAST_K : (int)k;
@@ -269,9 +270,9 @@ static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes
   return code;
 }
 
-const tr_combine_fn tr_approx_quantiles = {
+const tr_combine_fn tr_combine_approx_quantiles = {
     .name = "approx_quantiles",
-    .tag = 49,
+    .tag = 20,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}, {"n", TR_ARGUMENT_SHAPE, 0}},
     .state_size = sizeof(tr_quantiles),
     .check_parameters = check_count,
@@ -285,9 +286,9 @@ const tr_combine_fn tr_approx_quantiles = {
     .free_accumulator = free_accumulator,
 };
 
-const tr_combine_fn tr_approx_quantile = {
+const tr_combine_fn tr_combine_approx_quantile = {
     .name = "approx_quantile",
-    .tag = 50,
+    .tag = 21,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}, {"q", TR_ARGUMENT_EXTRACT, 0}},
     .state_size = sizeof(tr_quantiles),
     .check_parameters = check_fraction,

@@ -33,9 +33,6 @@ typedef struct tr_quantiles {
   tr_kll texts;
 } tr_quantiles;
 
-extern const tr_combine_fn tr_approx_quantiles;
-extern const tr_combine_fn tr_approx_quantile;
-
 /* The k of the sketches of a binding of either function. */
 int tr_quantiles_k(const tr_combine *combine);
 

@@ -38,4 +38,10 @@ extern const tr_combine_fn tr_combine_latest;
 /* sample.c */
 extern const tr_combine_fn tr_combine_sample;
 
+/* approx_quantiles.c */
+extern const tr_combine_fn tr_combine_approx_quantiles;
+extern const tr_combine_fn tr_combine_approx_quantile;
+
+extern const tr_combine_fn tr_combine_approx_count_distinct;
+
 #endif

@@ -1,52 +1,22 @@
 /*
 ** HyperLogLog as hll.h describes it: a set of coupons that turns into registers.
 **
-** A coupon is (rank << 26) | address, the form in which DataSketches stores them. A rank is 1..63,
-** so 0 is no coupon. Register `address & (k-1)` holds the highest rank of its coupons.
-**
-** Bytes (little-endian), all forms: 0 preamble length in ints, 1 serial version, 2 family, 3 lg_k,
-** 4 lg of the coupon table, 5 flags, 6 coupons in a list or lowest register, 7 mode.
-** List: coupons from 8. Set: count at 8, coupons from 12. Registers: HIP at 8, sum of 2^-register
-** for registers below 32 at 16 and for the others at 24, count of the lowest register at 32, count
-** of exceptions at 36, registers from 40, then exceptions.
+** Invariants:  coupons are distinct, and no more than the limit of lg_k;  there are coupons or
+**              registers, not both;  every register is 0..63.
 */
-#include "combine/hll.h"
+#include "combine/hll_inside.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/little_endian.h"
 #include "base/memory.h"
 
-#define ADDRESS_BITS 26
-#define ADDRESS_MASK ((UINT32_C(1) << ADDRESS_BITS) - 1)
-#define MAX_RANK 63
-
-#define SERIAL_VERSION 1
-#define FAMILY_HLL 7
-#define LIST_CAPACITY 8
-#define LG_LIST_CAPACITY 3
-#define SET_START 12
-#define REGISTERS_START 40
-#define FLAG_BIG_ENDIAN 1
-#define FLAG_EMPTY 4
-#define FLAG_COMPACT 8
-#define FLAG_OUT_OF_ORDER 16
-/* A nibble that says: the register is among the exceptions. */
-#define EXCEPTION 15
-
-enum { MODE_LIST, MODE_SET, MODE_REGISTERS };
-enum { HLL_4, HLL_6, HLL_8 };
-
+/* The smallest coupon table. */
+#define LG_LEAST_TABLE 3
 #define HASH_SEED 9001
 /* Any other seed would do; this one is "blob" in ASCII. */
 #define BLOB_HASH_SEED 0x626c6f62
-
-static uint32_t max_u32(uint32_t a, uint32_t b) {
-  return a > b ? a : b;
-}
 
 /* --- values to coupons -------------------------------------------------------------------- */
 
@@ -62,8 +32,8 @@ static int leading_zeros(uint64_t x) {
 
 static uint32_t coupon_of_hash(tr_hash128 hash) {
   int zeros = leading_zeros(hash.high);
-  uint32_t rank = (uint32_t)(zeros > MAX_RANK - 1 ? MAX_RANK : zeros + 1);
-  return rank << ADDRESS_BITS | ((uint32_t)hash.low & ADDRESS_MASK);
+  uint32_t rank = (uint32_t)(zeros > TR_HLL_MAX_RANK - 1 ? TR_HLL_MAX_RANK : zeros + 1);
+  return rank << TR_HLL_ADDRESS_BITS | ((uint32_t)hash.low & TR_HLL_ADDRESS_MASK);
 }
 
 static uint32_t coupon_of_real(double real) {
@@ -89,14 +59,13 @@ static uint32_t coupon_of_value(const tr_value *value) {
 
 /* --- coupons and registers ---------------------------------------------------------------- */
 
-/* How many coupons a sketch keeps before it turns to registers; DataSketches' own limits. */
-static uint32_t coupon_limit(int lg_k) {
-  return lg_k < 8 ? LIST_CAPACITY - 1 : (UINT32_C(3) << (lg_k - 3)) / 4;
+uint32_t tr_hll_coupon_limit(int lg_k) {
+  return lg_k < 8 ? TR_HLL_LIST_CAPACITY - 1 : (UINT32_C(3) << (lg_k - 3)) / 4;
 }
 
 static void raise_register(tr_hll *hll, uint32_t coupon) {
   uint32_t slot = coupon & ((UINT32_C(1) << hll->lg_k) - 1);
-  uint8_t rank = (uint8_t)(coupon >> ADDRESS_BITS);
+  uint8_t rank = (uint8_t)(coupon >> TR_HLL_ADDRESS_BITS);
   if (hll->registers[slot] < rank) {
     hll->registers[slot] = rank;
     hll->has_hip = 0;
@@ -132,7 +101,7 @@ static void drop_coupons(tr_hll *hll) {
   hll->lg_table = 0;
 }
 
-static tr_code turn_to_registers(tr_hll *hll, tr_error *err) {
+tr_code tr_hll_turn_to_registers(tr_hll *hll, tr_error *err) {
   size_t k = (size_t)1 << hll->lg_k;
   hll->registers = tr_malloc(k);
   if (hll->registers == NULL) return tr_error_no_memory(err);
@@ -146,14 +115,14 @@ static tr_code turn_to_registers(tr_hll *hll, tr_error *err) {
 
 static tr_code add_to_set(tr_hll *hll, uint32_t coupon, tr_error *err) {
   if (hll->coupons == NULL) {
-    tr_code code = resize_table(hll, LG_LIST_CAPACITY, err);
+    tr_code code = resize_table(hll, LG_LEAST_TABLE, err);
     if (code != TR_OK) return code;
   }
   uint32_t *cell = find_cell(hll->coupons, hll->lg_table, coupon);
   if (*cell == coupon) return TR_OK;
   tr_code code = TR_OK;
-  if (hll->coupon_count == coupon_limit(hll->lg_k)) {
-    code = turn_to_registers(hll, err);
+  if (hll->coupon_count == tr_hll_coupon_limit(hll->lg_k)) {
+    code = tr_hll_turn_to_registers(hll, err);
     if (code == TR_OK) raise_register(hll, coupon);
     return code;
   }
@@ -167,7 +136,7 @@ static tr_code add_to_set(tr_hll *hll, uint32_t coupon, tr_error *err) {
   return TR_OK;
 }
 
-static tr_code add_coupon(tr_hll *hll, uint32_t coupon, tr_error *err) {
+tr_code tr_hll_add_coupon(tr_hll *hll, uint32_t coupon, tr_error *err) {
   if (hll->registers == NULL) return add_to_set(hll, coupon, err);
   raise_register(hll, coupon);
   return TR_OK;
@@ -179,7 +148,7 @@ tr_hll tr_hll_empty(int lg_k) {
 
 tr_code tr_hll_add(tr_hll *hll, const tr_value *value, tr_error *err) {
   uint32_t coupon = coupon_of_value(value);
-  return coupon == 0 ? TR_OK : add_coupon(hll, coupon, err);
+  return coupon == 0 ? TR_OK : tr_hll_add_coupon(hll, coupon, err);
 }
 
 static int is_empty(const tr_hll *hll) {
@@ -191,7 +160,8 @@ static tr_code reduce_lg_k(tr_hll *hll, int lg_k, tr_error *err) {
   if (hll->registers == NULL) {
     int old = hll->lg_k;
     hll->lg_k = (uint8_t)lg_k;
-    tr_code code = hll->coupon_count > coupon_limit(lg_k) ? turn_to_registers(hll, err) : TR_OK;
+    tr_code code =
+        hll->coupon_count > tr_hll_coupon_limit(lg_k) ? tr_hll_turn_to_registers(hll, err) : TR_OK;
     if (code != TR_OK) hll->lg_k = (uint8_t)old;
     return code;
   }
@@ -232,12 +202,12 @@ tr_code tr_hll_merge(tr_hll *hll, const tr_hll *other, tr_error *err) {
   tr_code code = TR_OK;
   if (other->lg_k < hll->lg_k) code = reduce_lg_k(hll, other->lg_k, err);
   if (code == TR_OK && other->registers != NULL && hll->registers == NULL) {
-    code = turn_to_registers(hll, err);
+    code = tr_hll_turn_to_registers(hll, err);
   }
   hll->has_hip = 0;
   for (uint32_t i = 0;
        code == TR_OK && other->coupons != NULL && i < UINT32_C(1) << other->lg_table; i++) {
-    if (other->coupons[i] != 0) code = add_coupon(hll, other->coupons[i], err);
+    if (other->coupons[i] != 0) code = tr_hll_add_coupon(hll, other->coupons[i], err);
   }
   if (code != TR_OK || other->registers == NULL) return code;
   size_t k = (size_t)1 << hll->lg_k;
@@ -269,7 +239,7 @@ void tr_hll_free(tr_hll *hll) {
 */
 static double estimate_of_coupons(double count) {
   double pairs = count * (count - 1) / 2;
-  return count + pairs / (3 * (double)(UINT32_C(1) << ADDRESS_BITS));
+  return count + pairs / (3 * (double)(UINT32_C(1) << TR_HLL_ADDRESS_BITS));
 }
 
 /* Ertl's sigma: the registers that are still 0. x in [0, 1). */
@@ -298,12 +268,12 @@ static double tau(double x) {
 }
 
 static double estimate_of_registers(const uint8_t *registers, int lg_k) {
-  uint32_t counts[MAX_RANK + 1] = {0};
+  uint32_t counts[TR_HLL_MAX_RANK + 1] = {0};
   for (size_t i = 0; i < (size_t)1 << lg_k; i++) counts[registers[i]]++;
   double k = (double)(UINT32_C(1) << lg_k);
   if (counts[0] == UINT32_C(1) << lg_k) return 0;
-  double z = k * tau(1 - counts[MAX_RANK] / k);
-  for (int rank = MAX_RANK - 1; rank >= 1; rank--) z = 0.5 * (z + counts[rank]);
+  double z = k * tau(1 - counts[TR_HLL_MAX_RANK] / k);
+  for (int rank = TR_HLL_MAX_RANK - 1; rank >= 1; rank--) z = 0.5 * (z + counts[rank]);
   z += k * sigma(counts[0] / k);
   return k * k / (2 * 0.69314718055994530942 * z);
 }
@@ -312,367 +282,3 @@ double tr_hll_estimate(const tr_hll *hll) {
   if (hll->registers == NULL) return estimate_of_coupons(hll->coupon_count);
   return hll->has_hip ? hll->hip : estimate_of_registers(hll->registers, hll->lg_k);
 }
-
-/* --- writing ------------------------------------------------------------------------------ */
-
-static int compare_u32(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* The smallest table that holds `count` entries three quarters full. */
-static int lg_table_for(uint32_t count, int least) {
-  int lg = least;
-  while ((uint64_t)count * 4 > (uint64_t)3 << lg) lg++;
-  return lg;
-}
-
-/* Puts the first eight bytes. */
-static void put_preamble(uint8_t *at, const tr_hll *hll, int ints, int lg_table, int flags,
-                         uint32_t sixth, int mode) {
-  at[0] = (uint8_t)ints;
-  at[1] = SERIAL_VERSION;
-  at[2] = FAMILY_HLL;
-  at[3] = hll->lg_k;
-  at[4] = (uint8_t)lg_table;
-  at[5] = (uint8_t)(flags | FLAG_COMPACT);
-  at[6] = (uint8_t)sixth;
-  at[7] = (uint8_t)(mode | HLL_4 << 2);
-}
-
-static tr_code write_coupons(const tr_hll *hll, tr_buffer *bytes, tr_error *err) {
-  uint32_t count = hll->coupon_count;
-  int is_list = count < LIST_CAPACITY;
-  size_t start = is_list ? 8 : SET_START;
-  tr_code code = tr_buffer_reserve(bytes, start + 4 * (size_t)count, err);
-  if (code != TR_OK) return code;
-  uint8_t *at = bytes->data + bytes->size;
-  if (is_list) {
-    put_preamble(at, hll, 2, LG_LIST_CAPACITY, count == 0 ? FLAG_EMPTY : 0, count, MODE_LIST);
-  } else {
-    put_preamble(at, hll, 3, lg_table_for(count, 5), 0, 0, MODE_SET);
-    tr_store_u32(at + 8, count);
-  }
-  if (count > 0) {
-    uint32_t *sorted = tr_malloc(count * sizeof *sorted);
-    if (sorted == NULL) return tr_error_no_memory(err);
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < UINT32_C(1) << hll->lg_table; i++) {
-      if (hll->coupons[i] != 0) sorted[found++] = hll->coupons[i];
-    }
-    qsort(sorted, count, sizeof *sorted, compare_u32);
-    for (uint32_t i = 0; i < count; i++) tr_store_u32(at + start + 4 * (size_t)i, sorted[i]);
-    tr_free(sorted);
-  }
-  bytes->size += start + 4 * (size_t)count;
-  return TR_OK;
-}
-
-static tr_code write_registers(const tr_hll *hll, tr_buffer *bytes, tr_error *err) {
-  size_t k = (size_t)1 << hll->lg_k;
-  uint32_t counts[MAX_RANK + 1] = {0};
-  for (size_t i = 0; i < k; i++) counts[hll->registers[i]]++;
-  uint32_t lowest = 0, exceptions = 0;
-  while (lowest < MAX_RANK && counts[lowest] == 0) lowest++;
-  for (uint32_t rank = lowest + EXCEPTION; rank <= MAX_RANK; rank++) exceptions += counts[rank];
-  /* Sums of powers of two of which none is small enough to round. */
-  double low_sum = 0, high_sum = 0;
-  for (int rank = 0; rank < 32; rank++) low_sum += ldexp(counts[rank], -rank);
-  for (int rank = 32; rank <= MAX_RANK; rank++) high_sum += ldexp(counts[rank], -rank);
-
-  size_t size = REGISTERS_START + k / 2 + 4 * (size_t)exceptions;
-  tr_code code = tr_buffer_reserve(bytes, size, err);
-  if (code != TR_OK) return code;
-  uint8_t *at = bytes->data + bytes->size;
-  put_preamble(at, hll, 10, exceptions == 0 ? 0 : lg_table_for(exceptions, 2),
-               hll->has_hip ? 0 : FLAG_OUT_OF_ORDER, lowest, MODE_REGISTERS);
-  tr_store_double(at + 8, hll->has_hip ? hll->hip : 0);
-  tr_store_double(at + 16, low_sum);
-  tr_store_double(at + 24, high_sum);
-  tr_store_u32(at + 32, counts[lowest]);
-  tr_store_u32(at + 36, exceptions);
-  uint8_t *nibbles = at + REGISTERS_START, *exception = nibbles + k / 2;
-  memset(nibbles, 0, k / 2);
-  for (size_t i = 0; i < k; i++) {
-    uint32_t above = hll->registers[i] - lowest;
-    if (above >= EXCEPTION) {
-      tr_store_u32(exception, (uint32_t)hll->registers[i] << ADDRESS_BITS | (uint32_t)i);
-      exception += 4;
-      above = EXCEPTION;
-    }
-    nibbles[i / 2] = (uint8_t)(nibbles[i / 2] | above << (i % 2 * 4));
-  }
-  bytes->size += size;
-  return TR_OK;
-}
-
-tr_code tr_hll_write(const tr_hll *hll, tr_buffer *bytes, tr_error *err) {
-  return hll->registers == NULL ? write_coupons(hll, bytes, err) : write_registers(hll, bytes, err);
-}
-
-/* --- reading ------------------------------------------------------------------------------ */
-
-/* What the preamble says, checked. */
-typedef struct hll_image {
-  tr_bytes bytes;
-  int lg_k, mode, type, lg_table;
-  int is_compact, is_out_of_order;
-  uint32_t sixth; /* coupons in a list, or lowest register */
-} hll_image;
-
-static tr_code check_size(const hll_image *image, uint64_t size, tr_error *err) {
-  if (image->bytes.size == size) return TR_OK;
-  return tr_error_set(err, TR_CORRUPT, "HLL sketch: %zu bytes where its preamble needs %llu",
-                      image->bytes.size, (unsigned long long)size);
-}
-
-static tr_code read_preamble(tr_bytes bytes, hll_image *image, tr_error *err) {
-  static const int preamble_ints[] = {2, 3, 10};
-  const uint8_t *at = bytes.data;
-  if (bytes.size < 8) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: %zu bytes, a preamble has 8", bytes.size);
-  }
-  if (at[2] != FAMILY_HLL) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: family %d, HLL is %d", at[2], FAMILY_HLL);
-  }
-  if (at[1] != SERIAL_VERSION) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: serial version %d, known is %d", at[1],
-                        SERIAL_VERSION);
-  }
-  if (at[3] < TR_HLL_MIN_LG_K || at[3] > TR_HLL_MAX_LG_K) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: lg_k %d is not within %d..%d", at[3],
-                        TR_HLL_MIN_LG_K, TR_HLL_MAX_LG_K);
-  }
-  if (at[5] & FLAG_BIG_ENDIAN) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: big-endian form is not known");
-  }
-  image->bytes = bytes;
-  image->lg_k = at[3];
-  image->lg_table = at[4];
-  image->is_compact = (at[5] & FLAG_COMPACT) != 0;
-  image->is_out_of_order = (at[5] & FLAG_OUT_OF_ORDER) != 0;
-  image->sixth = at[6];
-  image->mode = at[7] & 3;
-  image->type = at[7] >> 2 & 3;
-  if (image->mode > MODE_REGISTERS || image->type > HLL_8) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: mode byte %d is not known", at[7]);
-  }
-  if (at[0] != preamble_ints[image->mode]) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: %d preamble ints, its mode has %d", at[0],
-                        preamble_ints[image->mode]);
-  }
-  return TR_OK;
-}
-
-/* `cells` of the image hold `count` coupons, all of them distinct; cells of 0 are free. */
-static tr_code read_coupons(tr_hll *hll, const hll_image *image, size_t start, uint32_t cells,
-                            uint32_t count, tr_error *err) {
-  tr_code code = check_size(image, start + 4 * (uint64_t)cells, err);
-  uint32_t seen = 0;
-  for (uint32_t i = 0; code == TR_OK && i < cells; i++) {
-    uint32_t coupon = tr_load_u32(image->bytes.data + start + 4 * (size_t)i);
-    if (coupon == 0 && !image->is_compact) continue;
-    if (coupon >> ADDRESS_BITS == 0) {
-      return tr_error_set(err, TR_CORRUPT, "HLL sketch: coupon %u of rank 0", coupon);
-    }
-    code = add_coupon(hll, coupon, err);
-    seen++;
-  }
-  if (code == TR_OK && (seen != count || (hll->registers == NULL && hll->coupon_count != count))) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: %u distinct coupons, its count is %u",
-                        hll->registers == NULL ? hll->coupon_count : seen, count);
-  }
-  return code;
-}
-
-static tr_code read_list(tr_hll *hll, const hll_image *image, tr_error *err) {
-  uint32_t count = image->sixth;
-  if (count > LIST_CAPACITY) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: a list of %u coupons, at most %d", count,
-                        LIST_CAPACITY);
-  }
-  /* An empty updatable sketch may come without its empty list. */
-  int is_short = image->is_compact || image->bytes.size == 8;
-  return read_coupons(hll, image, 8, is_short ? count : LIST_CAPACITY, count, err);
-}
-
-static tr_code read_set(tr_hll *hll, const hll_image *image, tr_error *err) {
-  if (image->bytes.size < SET_START) return check_size(image, SET_START, err);
-  uint32_t count = tr_load_u32(image->bytes.data + 8);
-  uint32_t most = max_u32(coupon_limit(image->lg_k), LIST_CAPACITY);
-  if (count > most) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: a set of %u coupons, at most %u", count,
-                        most);
-  }
-  if (!image->is_compact && image->lg_table > TR_HLL_MAX_LG_K) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: a set of 2^%d cells", image->lg_table);
-  }
-  uint32_t cells = image->is_compact ? count : UINT32_C(1) << image->lg_table;
-  return read_coupons(hll, image, SET_START, cells, count, err);
-}
-
-/* Reads the exceptions of HLL_4 over the registers, which hold EXCEPTION above the lowest. */
-static tr_code read_exceptions(tr_hll *hll, const hll_image *image, uint32_t marked, uint32_t cells,
-                               tr_error *err) {
-  const uint8_t *at = image->bytes.data + REGISTERS_START + ((size_t)1 << image->lg_k) / 2;
-  uint32_t marker = image->sixth + EXCEPTION, seen = 0;
-  for (uint32_t i = 0; i < cells; i++, at += 4) {
-    uint32_t pair = tr_load_u32(at), slot = pair & ADDRESS_MASK, rank = pair >> ADDRESS_BITS;
-    if (pair == 0 && !image->is_compact) continue;
-    /* Each register that names an exception must get one, once. */
-    if (slot >> image->lg_k != 0 || rank < marker || hll->registers[slot] != MAX_RANK + 1) {
-      return tr_error_set(err, TR_CORRUPT, "HLL sketch: exception %u for register %u", rank, slot);
-    }
-    hll->registers[slot] = (uint8_t)rank;
-    seen++;
-  }
-  if (seen == marked) return TR_OK;
-  return tr_error_set(err, TR_CORRUPT, "HLL sketch: %u exceptions, its registers name %u", seen,
-                      marked);
-}
-
-static tr_code read_hll4(tr_hll *hll, const hll_image *image, tr_error *err) {
-  size_t k = (size_t)1 << image->lg_k;
-  const uint8_t *nibbles = image->bytes.data + REGISTERS_START;
-  uint32_t exceptions = tr_load_u32(image->bytes.data + 36);
-  uint32_t cells = exceptions;
-  if (!image->is_compact) {
-    if (image->lg_table > image->lg_k) {
-      return tr_error_set(err, TR_CORRUPT, "HLL sketch: 2^%d exceptions", image->lg_table);
-    }
-    cells = image->lg_table == 0 && exceptions == 0 ? 0 : UINT32_C(1) << image->lg_table;
-    if (image->bytes.size == REGISTERS_START + k / 2) cells = 0;
-  }
-  tr_code code = check_size(image, REGISTERS_START + k / 2 + 4 * (uint64_t)cells, err);
-  if (code != TR_OK) return code;
-  uint32_t marked = 0;
-  for (size_t i = 0; i < k; i++) {
-    uint32_t above = nibbles[i / 2] >> (i % 2 * 4) & 15, rank = image->sixth + above;
-    if (above == EXCEPTION) {
-      rank = MAX_RANK + 1; /* until its exception is read */
-      marked++;
-    } else if (rank > MAX_RANK) {
-      return tr_error_set(err, TR_CORRUPT, "HLL sketch: register %zu of rank %u", i, rank);
-    }
-    hll->registers[i] = (uint8_t)rank;
-  }
-  return read_exceptions(hll, image, marked, cells, err);
-}
-
-static tr_code read_hll6(tr_hll *hll, const hll_image *image, tr_error *err) {
-  size_t k = (size_t)1 << image->lg_k;
-  const uint8_t *packed = image->bytes.data + REGISTERS_START;
-  tr_code code = check_size(image, REGISTERS_START + k * 3 / 4 + 1, err);
-  for (size_t i = 0; code == TR_OK && i < k; i++) {
-    size_t bit = i * 6;
-    hll->registers[i] = (uint8_t)(tr_load_u16(packed + bit / 8) >> bit % 8 & MAX_RANK);
-  }
-  return code;
-}
-
-static tr_code read_hll8(tr_hll *hll, const hll_image *image, tr_error *err) {
-  size_t k = (size_t)1 << image->lg_k;
-  const uint8_t *ranks = image->bytes.data + REGISTERS_START;
-  tr_code code = check_size(image, REGISTERS_START + k, err);
-  for (size_t i = 0; code == TR_OK && i < k; i++) {
-    if (ranks[i] > MAX_RANK) {
-      return tr_error_set(err, TR_CORRUPT, "HLL sketch: register %zu of rank %u", i, ranks[i]);
-    }
-    hll->registers[i] = ranks[i];
-  }
-  return code;
-}
-
-static tr_code read_registers(tr_hll *hll, const hll_image *image, tr_error *err) {
-  static tr_code (*const read_type[])(tr_hll *, const hll_image *,
-                                      tr_error *) = {read_hll4, read_hll6, read_hll8};
-  size_t k = (size_t)1 << image->lg_k;
-  if (image->bytes.size < REGISTERS_START + k / 2) {
-    return check_size(image, REGISTERS_START + k / 2, err);
-  }
-  tr_code code = turn_to_registers(hll, err);
-  if (code == TR_OK) code = read_type[image->type](hll, image, err);
-  double hip = tr_load_double(image->bytes.data + 8);
-  if (code != TR_OK || image->is_out_of_order) return code;
-  if (!(hip >= 0 && hip <= 0x1p63)) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: its estimate is no count");
-  }
-  hll->has_hip = 1;
-  hll->hip = hip;
-  return TR_OK;
-}
-
-tr_code tr_hll_read(tr_hll *hll, tr_bytes bytes, tr_error *err) {
-  static tr_code (*const read_mode[])(tr_hll *, const hll_image *,
-                                      tr_error *) = {read_list, read_set, read_registers};
-  hll_image image;
-  tr_code code = read_preamble(bytes, &image, err);
-  *hll = tr_hll_empty(code == TR_OK ? image.lg_k : TR_HLL_LG_K);
-  if (code == TR_OK) code = read_mode[image.mode](hll, &image, err);
-  if (code != TR_OK) tr_hll_free(hll);
-  return code;
-}
-
-/* --- approx_count_distinct ---------------------------------------------------------------- */
-
-static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {
-  (void)combine, (void)err;
-  *(tr_hll *)state = tr_hll_empty(TR_HLL_LG_K);
-  return TR_OK;
-}
-
-static tr_code add_input(const tr_combine *combine, void *state, const tr_value *inputs,
-                         tr_error *err) {
-  (void)combine;
-  return tr_hll_add(state, &inputs[0], err);
-}
-
-static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
-                                  tr_error *err) {
-  (void)combine;
-  return tr_hll_merge(state, other, err);
-}
-
-static tr_code extract_output(const tr_combine *combine, const void *state,
-                              tr_combine_output *output, tr_error *err) {
-  (void)combine, (void)err;
-  double estimate = tr_hll_estimate(state);
-  output->value = tr_value_integer(estimate < 0x1p63 ? llround(estimate) : INT64_MAX);
-  return TR_OK;
-}
-
-static tr_code write_accumulator(const tr_combine *combine, const void *state, tr_buffer *bytes,
-                                 tr_error *err) {
-  (void)combine;
-  return tr_hll_write(state, bytes, err);
-}
-
-static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
-                                tr_error *err) {
-  (void)combine;
-  return tr_hll_read(state, bytes, err);
-}
-
-static size_t heap_size(const void *state) {
-  return tr_hll_heap_size(state);
-}
-
-static void free_accumulator(void *state) {
-  tr_hll_free(state);
-}
-
-const tr_combine_fn tr_approx_count_distinct = {
-    .name = "approx_count_distinct",
-    .tag = 48,
-    .is_exact = 1,
-    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
-    .state_size = sizeof(tr_hll),
-    .create_accumulator = create_accumulator,
-    .add_input = add_input,
-    .merge_accumulators = merge_accumulators,
-    .extract_output = extract_output,
-    .write_accumulator = write_accumulator,
-    .read_accumulator = read_accumulator,
-    .heap_size = heap_size,
-    .free_accumulator = free_accumulator,
-};

@@ -33,7 +33,8 @@
 #ifndef TR_COMBINE_HLL_H
 #define TR_COMBINE_HLL_H
 
-#include "combine/combine.h"
+#include "base/bytes.h"
+#include "base/value.h"
 
 #define TR_HLL_MIN_LG_K 4
 #define TR_HLL_MAX_LG_K 21
@@ -77,8 +78,5 @@ tr_code tr_hll_read(tr_hll *hll, tr_bytes bytes, tr_error *err);
 
 size_t tr_hll_heap_size(const tr_hll *hll);
 void tr_hll_free(tr_hll *hll);
-
-/* approx_count_distinct(x): an INTEGER, 0 for no rows. Its state is a tr_hll. */
-extern const tr_combine_fn tr_approx_count_distinct;
 
 #endif

@@ -1,32 +1,19 @@
 /*
 ** KLL as kll.h describes it: batch -> input -> levels.
 **
-** Numbers and texts share everything but sorting and merging of runs: a number is an int64 that
-** sorts like it (a double by its bits), a text a pointer to bytes with the first eight beside it.
-**
 ** Invariants:  the values of batch have weight 1, of input 2^lg_block, of levels[h] 2^h;
 **              weights of input and levels sum to `count`;  levels are sorted;
 **              every level up to lg_block + 1 exists once the input was compacted.
 */
-#include "combine/kll.h"
+#include "combine/kll_inside.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 
-/* Levels shrink to this, as in DataSketches (its parameter m). */
-#define MIN_LEVEL_CAPACITY 8
-#define MAX_LEVELS 61
 #define MAX_LG_BLOCK 8
 #define RANDOM_SEED UINT64_C(0x9e3779b97f4a7c15)
-
-/* A text, and its first eight bytes as a number, which decide most comparisons. */
-struct tr_kll_text {
-  uint64_t prefix;
-  size_t size;
-  uint8_t bytes[];
-};
 
 /* --- coins -------------------------------------------------------------------------------- */
 
@@ -48,178 +35,6 @@ static uint32_t next_coin(tr_kll *kll, int level) {
   return (kll->coins & bit) != 0;
 }
 
-/* --- order -------------------------------------------------------------------------------- */
-
-tr_bytes tr_kll_text_bytes(const tr_kll_text *text) {
-  return (tr_bytes){text->bytes, text->size};
-}
-
-static int compare_texts(const tr_kll_text *a, const tr_kll_text *b) {
-  if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
-  return tr_bytes_compare(tr_kll_text_bytes(a), tr_kll_text_bytes(b));
-}
-
-int tr_kll_compare(const tr_kll *kll, tr_kll_item a, tr_kll_item b) {
-  if (kll->kind == TR_KLL_TEXT) return compare_texts(a.text, b.text);
-  return (a.key > b.key) - (a.key < b.key);
-}
-
-/*
-** Merging numbers is written without a branch that could be guessed wrong: the smaller one is taken,
-** and of the two positions one is counted up by the comparison, the other follows from it.
-*/
-static void merge_numbers(const tr_kll_item *a, size_t a_count, const tr_kll_item *b,
-                          size_t b_count, tr_kll_item *to) {
-  size_t taken = 0, from_a = 0;
-  while (from_a < a_count && taken - from_a < b_count) {
-    int64_t x = a[from_a].key, y = b[taken - from_a].key;
-    to[taken++].key = y < x ? y : x;
-    from_a += x <= y;
-  }
-  memcpy(to + taken, a + from_a, (a_count - from_a) * sizeof *a);
-  taken += a_count - from_a;
-  memcpy(to + taken, b + (taken - a_count), (a_count + b_count - taken) * sizeof *b);
-}
-
-/*
-** The same for two runs of one length that lie one behind the other, in steps: step i takes the i-th
-** item from the low end and the i-th from the high end. Each step depends on the one before; that
-** there are two chains, and four where two pairs of runs are merged at once, keeps the processor busy.
-*/
-static inline void merge_step(const tr_kll_item *run, size_t half, size_t i, size_t *low_from_a,
-                              size_t *high_from_b, tr_kll_item *to) {
-  size_t last = 2 * half - 1;
-  int64_t x = run[*low_from_a].key, y = run[half + i - *low_from_a].key;
-  int64_t z = run[half - 1 - (i - *high_from_b)].key, w = run[last - *high_from_b].key;
-  to[i].key = y < x ? y : x;
-  to[last - i].key = w < z ? z : w;
-  *low_from_a += x <= y;
-  *high_from_b += z <= w;
-}
-
-static void merge_pair(const tr_kll_item *run, size_t half, tr_kll_item *to) {
-  size_t low = 0, high = 0;
-  for (size_t i = 0; i < half; i++) merge_step(run, half, i, &low, &high, to);
-}
-
-static void merge_two_pairs(const tr_kll_item *run, size_t half, tr_kll_item *to) {
-  size_t low = 0, high = 0, second_low = 0, second_high = 0;
-  const tr_kll_item *second = run + 2 * half;
-  tr_kll_item *second_to = to + 2 * half;
-  for (size_t i = 0; i < half; i++) {
-    merge_step(run, half, i, &low, &high, to);
-    merge_step(second, half, i, &second_low, &second_high, second_to);
-  }
-}
-
-static inline void order_pair(int64_t *low, int64_t *high) {
-  int64_t x = *low, y = *high;
-  *low = x < y ? x : y;
-  *high = x < y ? y : x;
-}
-
-/* Sorts eight numbers with a network of 19 comparisons (the fewest there can be). */
-static void sort_eight(tr_kll_item *items) {
-  int64_t x[8];
-  for (int i = 0; i < 8; i++) x[i] = items[i].key;
-  order_pair(&x[0], &x[2]), order_pair(&x[1], &x[3]);
-  order_pair(&x[4], &x[6]), order_pair(&x[5], &x[7]);
-  order_pair(&x[0], &x[4]), order_pair(&x[1], &x[5]);
-  order_pair(&x[2], &x[6]), order_pair(&x[3], &x[7]);
-  order_pair(&x[0], &x[1]), order_pair(&x[2], &x[3]);
-  order_pair(&x[4], &x[5]), order_pair(&x[6], &x[7]);
-  order_pair(&x[2], &x[4]), order_pair(&x[3], &x[5]);
-  order_pair(&x[1], &x[4]), order_pair(&x[3], &x[6]);
-  order_pair(&x[1], &x[2]), order_pair(&x[3], &x[4]), order_pair(&x[5], &x[6]);
-  for (int i = 0; i < 8; i++) items[i].key = x[i];
-}
-
-static void sort_few_numbers(tr_kll_item *items, size_t count) {
-  for (size_t i = 1; i < count; i++) {
-    tr_kll_item item = items[i];
-    size_t at = i;
-    for (; at > 0 && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
-    items[at] = item;
-  }
-}
-
-/* Bottom-up merge sort over runs of eight. */
-static void sort_numbers(tr_kll_item *items, size_t count, tr_kll_item *scratch) {
-  size_t start = 0;
-  for (; start + 8 <= count; start += 8) sort_eight(items + start);
-  sort_few_numbers(items + start, count - start);
-  tr_kll_item *from = items, *to = scratch;
-  for (size_t run = 8; run < count; run *= 2) {
-    for (start = 0; start + 4 * run <= count; start += 4 * run) {
-      merge_two_pairs(from + start, run, to + start);
-    }
-    if (start + 2 * run <= count) {
-      merge_pair(from + start, run, to + start);
-      start += 2 * run;
-    }
-    size_t rest = count - start, first = rest < run ? rest : run;
-    merge_numbers(from + start, first, from + start + first, rest - first, to + start);
-    tr_kll_item *swap = from;
-    from = to;
-    to = swap;
-  }
-  if (from != items) memcpy(items, from, count * sizeof *items);
-}
-
-static void merge_texts(const tr_kll_item *a, size_t a_count, const tr_kll_item *b, size_t b_count,
-                        tr_kll_item *to) {
-  const tr_kll_item *a_end = a + a_count, *b_end = b + b_count;
-  while (a < a_end && b < b_end) *to++ = compare_texts(b->text, a->text) < 0 ? *b++ : *a++;
-  memcpy(to, a, (size_t)(a_end - a) * sizeof *a);
-  memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
-}
-
-static void sort_texts(tr_kll_item *items, size_t count, tr_kll_item *scratch) {
-  if (count < 2) return;
-  size_t half = count / 2;
-  sort_texts(items, half, scratch);
-  sort_texts(items + half, count - half, scratch);
-  memcpy(scratch, items, count * sizeof *items);
-  merge_texts(scratch, half, scratch + half, count - half, items);
-}
-
-void tr_kll_sort(const tr_kll *kll, tr_kll_item *items, size_t count, tr_kll_item *scratch) {
-  if (kll->kind == TR_KLL_TEXT) {
-    sort_texts(items, count, scratch);
-  } else {
-    sort_numbers(items, count, scratch);
-  }
-}
-
-/*
-** Merges `count` items of a sorted run, every `stride`-th, into a level that has room for them, from
-** the highest down.
-*/
-static void merge_into_level(const tr_kll *kll, tr_kll_level *level, const tr_kll_item *run,
-                             size_t stride, size_t count) {
-  tr_kll_item *old = level->items + level->count, *to = old + count;
-  const tr_kll_item *from = run + stride * count;
-  level->count += (uint32_t)count;
-  if (kll->kind == TR_KLL_TEXT) {
-    while (from > run && old > level->items) {
-      int is_old = compare_texts(old[-1].text, from[-(ptrdiff_t)stride].text) > 0;
-      *--to = is_old ? *--old : *(from -= stride);
-    }
-  } else {
-    size_t left = count, old_left = (size_t)(old - level->items);
-    while (left > 0 && old_left > 0) {
-      int64_t x = level->items[old_left - 1].key, y = run[stride * (left - 1)].key;
-      level->items[left + old_left - 1].key = x > y ? x : y;
-      size_t is_old = x > y;
-      old_left -= is_old;
-      left += is_old - 1;
-    }
-    from = run + stride * left;
-    to = level->items + left + old_left;
-  }
-  while (from > run) *--to = *(from -= stride);
-}
-
 /* --- memory ------------------------------------------------------------------------------- */
 
 static tr_code grow(tr_kll_item **items, uint32_t *capacity, size_t needed, size_t slots,
@@ -233,7 +48,7 @@ static tr_code grow(tr_kll_item **items, uint32_t *capacity, size_t needed, size
 }
 
 tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err) {
-  if (height >= MAX_LEVELS) return tr_error_set(err, TR_OVERFLOW, "too many values");
+  if (height >= TR_KLL_MAX_LEVELS) return tr_error_set(err, TR_OVERFLOW, "too many values");
   if (height >= kll->level_count) {
     size_t size = (size_t)(height + 1) * sizeof *kll->levels;
     tr_kll_level *levels = tr_realloc(kll->levels, size);
@@ -249,23 +64,9 @@ tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err) {
   return grow(&level->items, &level->capacity, needed + needed / 4, 1, err);
 }
 
-tr_code tr_kll_make_text(tr_kll *kll, tr_bytes bytes, tr_kll_item *item, tr_error *err) {
-  tr_kll_text *text = tr_malloc(sizeof *text + bytes.size);
-  if (text == NULL) return tr_error_no_memory(err);
-  text->size = bytes.size;
-  text->prefix = 0;
-  for (size_t i = 0; i < 8; i++) {
-    text->prefix = text->prefix << 8 | (i < bytes.size ? bytes.data[i] : 0);
-  }
-  if (bytes.size > 0) memcpy(text->bytes, bytes.data, bytes.size);
-  kll->text_size += sizeof *text + bytes.size;
-  item->text = text;
-  return TR_OK;
-}
-
 void tr_kll_drop_item(tr_kll *kll, tr_kll_item item) {
   if (kll->kind != TR_KLL_TEXT || kll->is_borrowing) return;
-  kll->text_size -= sizeof *item.text + item.text->size;
+  kll->text_size -= tr_kll_text_memory(item.text);
   tr_free(item.text);
 }
 
@@ -311,11 +112,11 @@ size_t tr_kll_heap_size(const tr_kll *kll) {
 uint32_t tr_kll_level_capacity(int k, int level_count, int height) {
   /* k * (2/3)^depth, rounded; beyond 30 levels down that is below the minimum for every k. */
   int depth = level_count - 1 - height;
-  if (depth > 30) return MIN_LEVEL_CAPACITY;
+  if (depth > 30) return TR_KLL_LEAST_LEVEL;
   uint64_t power = 1;
   for (int i = 0; i < depth; i++) power *= 3;
   uint64_t capacity = (((uint64_t)k * 2 << depth) / power + 1) / 2;
-  return capacity < MIN_LEVEL_CAPACITY ? MIN_LEVEL_CAPACITY : (uint32_t)capacity;
+  return capacity < TR_KLL_LEAST_LEVEL ? TR_KLL_LEAST_LEVEL : (uint32_t)capacity;
 }
 
 uint32_t tr_kll_capacity(int k, int level_count) {
@@ -333,7 +134,7 @@ static tr_code promote(tr_kll *kll, tr_kll_item *items, uint32_t count, int heig
   tr_code code = tr_kll_reserve(kll, height + 1, count / 2, err);
   if (code != TR_OK) return code;
   uint32_t odd = count % 2, coin = next_coin(kll, height);
-  merge_into_level(kll, &kll->levels[height + 1], items + odd + coin, 2, count / 2);
+  tr_kll_merge_into_level(kll, &kll->levels[height + 1], items + odd + coin, 2, count / 2);
   if (kll->kind == TR_KLL_TEXT) {
     for (uint32_t i = odd + 1 - coin; i < count; i += 2) tr_kll_drop_item(kll, items[i]);
   }
@@ -343,10 +144,10 @@ static tr_code promote(tr_kll *kll, tr_kll_item *items, uint32_t count, int heig
 
 /* Levels fill in turn: one that was emptied gives its memory back, or all would stay at their peak. */
 static void give_back(tr_kll_level *level) {
-  tr_kll_item *smaller = tr_realloc(level->items, MIN_LEVEL_CAPACITY * sizeof *level->items);
+  tr_kll_item *smaller = tr_realloc(level->items, TR_KLL_LEAST_LEVEL * sizeof *level->items);
   if (smaller == NULL) return;
   level->items = smaller;
-  level->capacity = MIN_LEVEL_CAPACITY;
+  level->capacity = TR_KLL_LEAST_LEVEL;
 }
 
 /* Compacts levels, the lowest full one first, until there are at most as many values as allowed. */
@@ -389,7 +190,7 @@ static tr_code compact_input(tr_kll *kll, tr_error *err) {
   tr_kll_sort(kll, kll->input, kll->input_count, kll->input + kll->input_capacity);
   code = promote(kll, kll->input, kll->input_count, kll->lg_block, &left, err);
   if (code != TR_OK) return code;
-  merge_into_level(kll, &kll->levels[kll->lg_block], kll->input, 1, left);
+  tr_kll_merge_into_level(kll, &kll->levels[kll->lg_block], kll->input, 1, left);
   kll->input_count = 0;
   int lg_block = lg_block_for(kll->count, kll->k);
   if (lg_block > kll->lg_block) kll->lg_block = (uint8_t)lg_block;
@@ -444,8 +245,8 @@ static void find_extremes(const tr_kll *kll, const tr_kll_item *items, size_t co
   *low = *high = items[0];
   if (kll->kind == TR_KLL_TEXT) {
     for (size_t i = 1; i < count; i++) {
-      if (compare_texts(items[i].text, low->text) < 0) *low = items[i];
-      if (compare_texts(items[i].text, high->text) > 0) *high = items[i];
+      if (tr_kll_compare(kll, items[i], *low) < 0) *low = items[i];
+      if (tr_kll_compare(kll, items[i], *high) > 0) *high = items[i];
     }
   } else {
     for (size_t i = 1; i < count; i++) {
@@ -573,7 +374,7 @@ static tr_code merge_run(tr_kll *kll, const tr_kll *other, const tr_kll_item *ru
   if (copies == NULL) return tr_error_no_memory(err);
   code = copy_items(kll, other, run, count, copies, err);
   if (code == TR_OK) {
-    merge_into_level(kll, &kll->levels[height], copies, 1, count);
+    tr_kll_merge_into_level(kll, &kll->levels[height], copies, 1, count);
     kll->count += (uint64_t)count << height;
   }
   tr_free(copies);
@@ -647,8 +448,6 @@ tr_code tr_kll_merge(tr_kll *kll, const tr_kll *other, tr_error *err) {
   return code == TR_OK ? compact_levels(kll, err) : code;
 }
 
-/* --- what is in it ------------------------------------------------------------------------ */
-
 tr_code tr_kll_flatten(const tr_kll *kll, tr_kll *flat, tr_error *err) {
   *flat = tr_kll_empty((tr_kll_kind)kll->kind, kll->k);
   flat->min_k = kll->min_k;
@@ -670,72 +469,6 @@ tr_code tr_kll_flatten(const tr_kll *kll, tr_kll *flat, tr_error *err) {
   if (code == TR_OK) code = compact_levels(flat, err);
   if (code != TR_OK) tr_kll_free(flat);
   return code;
-}
-
-tr_value tr_kll_value(const tr_kll *kll, tr_kll_item item) {
-  switch (kll->kind) {
-  case TR_KLL_INTEGER: return tr_value_integer(item.key);
-  case TR_KLL_REAL: return tr_value_real(tr_kll_real_of_key(item.key));
-  default: return tr_value_text(tr_kll_text_bytes(item.text));
-  }
-}
-
-/* Merges a sorted run of one weight into the view's sorted entries; `scratch` is as large. */
-static void merge_into_view(const tr_kll *kll, tr_kll_view *view, tr_kll_entry *scratch,
-                            const tr_kll_item *run, size_t count, uint64_t weight) {
-  const tr_kll_item *end = run + count;
-  tr_kll_entry *old = view->entries, *old_end = old + view->count, *to = scratch;
-  while (run < end && old < old_end) {
-    if (tr_kll_compare(kll, *run, old->item) < 0) {
-      *to++ = (tr_kll_entry){*run++, weight};
-    } else {
-      *to++ = *old++;
-    }
-  }
-  while (run < end) *to++ = (tr_kll_entry){*run++, weight};
-  while (old < old_end) *to++ = *old++;
-  view->count += count;
-  memcpy(view->entries, scratch, view->count * sizeof *scratch);
-}
-
-tr_code tr_kll_view_of(const tr_kll *kll, tr_kll_view *view, tr_error *err) {
-  *view = (tr_kll_view){0};
-  size_t loose = kll->input_count > kll->batch_count ? kll->input_count : kll->batch_count;
-  size_t total = (size_t)kll->batch_count + kll->input_count;
-  for (int h = 0; h < kll->level_count; h++) total += kll->levels[h].count;
-  if (total == 0) return TR_OK;
-  /* One block: the entries, as many for merging, then loose items and as many for sorting. */
-  view->entries = tr_malloc(total * 2 * sizeof *view->entries + loose * 2 * sizeof(tr_kll_item));
-  if (view->entries == NULL) return tr_error_no_memory(err);
-  tr_kll_entry *scratch = view->entries + total;
-  tr_kll_item *items = (tr_kll_item *)(scratch + total);
-  if (kll->has_extremes) {
-    view->minimum = kll->minimum;
-    view->maximum = kll->maximum;
-  }
-  if (kll->batch_count > 0) {
-    memcpy(items, kll->batch, kll->batch_count * sizeof *items);
-    tr_kll_sort(kll, items, kll->batch_count, items + loose);
-    tr_kll_item low = items[0], high = items[kll->batch_count - 1];
-    if (!kll->has_extremes || tr_kll_compare(kll, low, view->minimum) < 0) view->minimum = low;
-    if (!kll->has_extremes || tr_kll_compare(kll, high, view->maximum) > 0) view->maximum = high;
-    merge_into_view(kll, view, scratch, items, kll->batch_count, 1);
-  }
-  if (kll->input_count > 0) {
-    memcpy(items, kll->input, kll->input_count * sizeof *items);
-    tr_kll_sort(kll, items, kll->input_count, items + loose);
-    merge_into_view(kll, view, scratch, items, kll->input_count, UINT64_C(1) << kll->lg_block);
-  }
-  for (int h = 0; h < kll->level_count; h++) {
-    const tr_kll_level *level = &kll->levels[h];
-    merge_into_view(kll, view, scratch, level->items, level->count, UINT64_C(1) << h);
-  }
-  return TR_OK;
-}
-
-void tr_kll_view_free(tr_kll_view *view) {
-  tr_free(view->entries);
-  *view = (tr_kll_view){0};
 }
 
 double tr_kll_rank_error(int k) {

@@ -137,28 +137,6 @@ tr_code tr_kll_write(const tr_kll *kll, tr_kll_items items, tr_buffer *bytes, tr
 */
 tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *err);
 
-/* --- the inside, for kll_image.c ---------------------------------------------------------- */
-
-/* How many values level `height` of `level_count` may hold before it is compacted. */
-uint32_t tr_kll_level_capacity(int k, int level_count, int height);
-/* The sum of these over all levels. */
-uint32_t tr_kll_capacity(int k, int level_count);
-/* An item of `kll` that owns a copy of `text`. */
-tr_code tr_kll_make_text(tr_kll *kll, tr_bytes text, tr_kll_item *item, tr_error *err);
-/* Releases an item that is in no array of the sketch. */
-void tr_kll_drop_item(tr_kll *kll, tr_kll_item item);
-tr_bytes tr_kll_text_bytes(const tr_kll_text *text);
-int tr_kll_compare(const tr_kll *kll, tr_kll_item a, tr_kll_item b);
-/* Makes room for `more` items on level `height`, and the levels up to it. */
-tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err);
-/* Sorts `count` items; `scratch` has room for as many. */
-void tr_kll_sort(const tr_kll *kll, tr_kll_item *items, size_t count, tr_kll_item *scratch);
-/*
-** Makes `flat` a sketch of the same values that has them all in levels and no more than an image may
-** hold. It borrows the texts of `kll`.
-*/
-tr_code tr_kll_flatten(const tr_kll *kll, tr_kll *flat, tr_error *err);
-
 /* The integer that sorts like a double (not NaN), and back. -0.0 is 0.0. */
 static inline int64_t tr_kll_key_of_real(double x) {
   union {

@@ -8,7 +8,7 @@
 ** may hold together; the free slots in front are not stored. Then minimum, maximum, items, the lowest
 ** level first.
 */
-#include "combine/kll.h"
+#include "combine/kll_inside.h"
 
 #include <string.h>
 
@@ -25,8 +25,6 @@
 #define FLAG_EMPTY 1
 #define FLAG_LEVEL_ZERO_SORTED 2
 #define FLAG_SINGLE 4
-#define M 8
-#define MAX_LEVELS 61
 
 /* How the items of an image stand; fixed_size 0: a length of four bytes, then as many. */
 static const struct {
@@ -81,7 +79,7 @@ static tr_code put_preamble(const tr_kll *kll, tr_buffer *bytes, tr_error *err) 
   at[2] = FAMILY_KLL;
   at[3] = kll->count == 0 ? FLAG_EMPTY : kll->count == 1 ? FLAG_SINGLE : FLAG_LEVEL_ZERO_SORTED;
   tr_store_u16(at + 4, kll->k);
-  at[6] = M;
+  at[6] = TR_KLL_LEAST_LEVEL;
   if (!is_short) {
     tr_store_u64(at + 8, kll->count);
     tr_store_u16(at + 16, kll->min_k);
@@ -289,16 +287,16 @@ static tr_code check_weights(const uint32_t *counts, int level_count, uint64_t c
 }
 
 static tr_code read_levels(tr_kll *kll, source *from, const uint8_t *preamble, tr_error *err) {
-  uint32_t counts[MAX_LEVELS];
+  uint32_t counts[TR_KLL_MAX_LEVELS];
   uint64_t count = tr_load_u64(preamble + 8);
   int level_count = preamble[18];
   kll->min_k = tr_load_u16(preamble + 16);
   if (kll->min_k < TR_KLL_MIN_K || kll->min_k > kll->k) {
     return tr_error_set(err, TR_CORRUPT, "KLL sketch: smallest k %d, k is %d", kll->min_k, kll->k);
   }
-  if (level_count < 1 || level_count > MAX_LEVELS) {
+  if (level_count < 1 || level_count > TR_KLL_MAX_LEVELS) {
     return tr_error_set(err, TR_CORRUPT, "KLL sketch: %d levels, from 1 to %d are possible",
-                        level_count, MAX_LEVELS);
+                        level_count, TR_KLL_MAX_LEVELS);
   }
   tr_code code = take_counts(from, level_count, tr_kll_capacity(kll->k, level_count), counts, err);
   if (code == TR_OK) code = check_weights(counts, level_count, count, err);
@@ -336,8 +334,9 @@ static tr_code check_preamble(tr_bytes bytes, tr_error *err) {
     return tr_error_set(err, TR_CORRUPT, "KLL sketch: %d preamble ints, its form has %d", at[0],
                         ints);
   }
-  if (at[6] != M) {
-    return tr_error_set(err, TR_CORRUPT, "KLL sketch: m is %d, known is %d", at[6], M);
+  if (at[6] != TR_KLL_LEAST_LEVEL) {
+    return tr_error_set(err, TR_CORRUPT, "KLL sketch: m is %d, known is %d", at[6],
+                        TR_KLL_LEAST_LEVEL);
   }
   if (tr_load_u16(at + 4) < TR_KLL_MIN_K) {
     return tr_error_set(err, TR_CORRUPT, "KLL sketch: k is %d, at least %d", tr_load_u16(at + 4),

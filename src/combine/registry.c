@@ -9,11 +9,28 @@
 #include "combine/held_value.h"
 
 static const tr_combine_fn *const functions[] = {
-    &tr_combine_count,       &tr_combine_sum,          &tr_combine_min,      &tr_combine_max,
-    &tr_combine_mean,        &tr_combine_var_pop,      &tr_combine_var_samp, &tr_combine_stddev_pop,
-    &tr_combine_stddev_samp, &tr_combine_bit_and,      &tr_combine_bit_or,   &tr_combine_bit_xor,
-    &tr_combine_top_largest, &tr_combine_top_smallest, &tr_combine_max_by,   &tr_combine_min_by,
-    &tr_combine_latest,      &tr_combine_any_value,    &tr_combine_sample,
+    &tr_combine_count,
+    &tr_combine_sum,
+    &tr_combine_min,
+    &tr_combine_max,
+    &tr_combine_mean,
+    &tr_combine_var_pop,
+    &tr_combine_var_samp,
+    &tr_combine_stddev_pop,
+    &tr_combine_stddev_samp,
+    &tr_combine_bit_and,
+    &tr_combine_bit_or,
+    &tr_combine_bit_xor,
+    &tr_combine_top_largest,
+    &tr_combine_top_smallest,
+    &tr_combine_max_by,
+    &tr_combine_min_by,
+    &tr_combine_latest,
+    &tr_combine_any_value,
+    &tr_combine_sample,
+    &tr_combine_approx_quantiles,
+    &tr_combine_approx_quantile,
+    &tr_combine_approx_count_distinct,
 };
 
 #define FUNCTION_COUNT ((int)(sizeof functions / sizeof functions[0]))

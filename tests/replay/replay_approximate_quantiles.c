@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "combine/approx_quantiles.h"
+#include "combine/functions.h"
 #include "jsonl.h"
 
 enum { EXACT, PICKS, BOUND, REFUSED, OWN, SIZE, WAYS };
@@ -59,7 +60,7 @@ static int64_t generate(generator *g, int64_t i) {
 }
 
 static tr_combine bind(int64_t n) {
-  tr_combine combine = {.fn = &tr_approx_quantiles, .argument_count = 2};
+  tr_combine combine = {.fn = &tr_combine_approx_quantiles, .argument_count = 2};
   combine.parameters[0] = tr_value_null();
   combine.parameters[1] = tr_value_integer(n);
   return combine;

@@ -1,0 +1,69 @@
+/*
+** approx_count_distinct(x): a HyperLogLog sketch (hll.h) as a combine function.
+*/
+#include <math.h>
+
+#include "combine/functions.h"
+#include "combine/hll.h"
+
+static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {
+  (void)combine, (void)err;
+  *(tr_hll *)state = tr_hll_empty(TR_HLL_LG_K);
+  return TR_OK;
+}
+
+static tr_code add_input(const tr_combine *combine, void *state, const tr_value *inputs,
+                         tr_error *err) {
+  (void)combine;
+  return tr_hll_add(state, &inputs[0], err);
+}
+
+static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
+                                  tr_error *err) {
+  (void)combine;
+  return tr_hll_merge(state, other, err);
+}
+
+static tr_code extract_output(const tr_combine *combine, const void *state,
+                              tr_combine_output *output, tr_error *err) {
+  (void)combine, (void)err;
+  double estimate = tr_hll_estimate(state);
+  output->value = tr_value_integer(estimate < 0x1p63 ? llround(estimate) : INT64_MAX);
+  return TR_OK;
+}
+
+static tr_code write_accumulator(const tr_combine *combine, const void *state, tr_buffer *bytes,
+                                 tr_error *err) {
+  (void)combine;
+  return tr_hll_write(state, bytes, err);
+}
+
+static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
+                                tr_error *err) {
+  (void)combine;
+  return tr_hll_read(state, bytes, err);
+}
+
+static size_t heap_size(const void *state) {
+  return tr_hll_heap_size(state);
+}
+
+static void free_accumulator(void *state) {
+  tr_hll_free(state);
+}
+
+const tr_combine_fn tr_combine_approx_count_distinct = {
+    .name = "approx_count_distinct",
+    .tag = 22,
+    .is_exact = 1,
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(tr_hll),
+    .create_accumulator = create_accumulator,
+    .add_input = add_input,
+    .merge_accumulators = merge_accumulators,
+    .extract_output = extract_output,
+    .write_accumulator = write_accumulator,
+    .read_accumulator = read_accumulator,
+    .heap_size = heap_size,
+    .free_accumulator = free_accumulator,
+};
