@@ -135,13 +135,6 @@ static inline int add_to_window(tr_exact_sum *sum, uint64_t low, uint64_t high, 
   return 1;
 }
 
-/* The common case: one word, which falls into the window. 0: it does not; nothing changed. */
-static inline int add_fast(tr_exact_sum *sum, const term *t) {
-  uint64_t shift = (uint64_t)(t->exponent - sum->exponent);
-  if (shift > 62 || sum->digits != NULL) return 0;
-  return add_to_window(sum, t->low << shift, t->low >> 1 >> (63 - shift), (uint64_t)t->is_negative);
-}
-
 static int add_shifted(tr_exact_sum *sum, const term *t) {
   int64_t shift = t->exponent - sum->exponent;
   if (shift < 0 || shift + term_bits(t) > 126) return 0;
@@ -202,6 +195,12 @@ static tr_code ensure_digits(tr_exact_sum *sum, int first, int end, tr_error *er
   return TR_OK;
 }
 
+static void count_pending(tr_exact_digits *digits) {
+  if (++digits->pending < MOST_PENDING) return;
+  propagate_carries(digits->digit, digits->count);
+  digits->pending = 0;
+}
+
 /* Makes the digits exist that a number needs, and one more for its carries. */
 static tr_code ensure_range(tr_exact_sum *sum, int exponent, int bits, tr_error *err) {
   int first = (exponent + BIAS) / 32, shift = (exponent + BIAS) % 32;
@@ -220,10 +219,7 @@ static void add_to_digits(tr_exact_digits *digits, const term *t) {
     digits->digit[index + i] += t->is_negative ? -part : part;
     carried >>= 32;
   }
-  if (++digits->pending == MOST_PENDING) {
-    propagate_carries(digits->digit, digits->count);
-    digits->pending = 0;
-  }
+  count_pending(digits);
 }
 
 /* Turns the window into digits, if there is still one; the value stays. */
@@ -237,6 +233,29 @@ static tr_code make_digits(tr_exact_sum *sum, tr_error *err) {
 }
 
 /* --- adding --------------------------------------------------------------------------------- */
+
+/* A term of one word whose three digits are there, and one more for carries. 0: they are not. */
+static inline int add_word_to_digits(tr_exact_digits *digits, const term *t) {
+  int64_t index = (t->exponent + BIAS) / 32 - digits->first;
+  int shift = (t->exponent + BIAS) % 32;
+  if (index < 0 || index + 3 >= digits->count) return 0;
+  uint64_t low = t->low << shift, high = t->low >> 1 >> (63 - shift);
+  int64_t sign = t->is_negative ? -1 : 1;
+  int64_t *digit = digits->digit + index;
+  digit[0] += sign * (int64_t)(low & UINT32_MAX);
+  digit[1] += sign * (int64_t)(low >> 32);
+  digit[2] += sign * (int64_t)high;
+  count_pending(digits);
+  return 1;
+}
+
+/* The common case: a term of one word that falls into what is there. 0: it does not. */
+static inline int add_fast(tr_exact_sum *sum, const term *t) {
+  if (sum->digits != NULL) return add_word_to_digits(sum->digits, t);
+  uint64_t shift = (uint64_t)(t->exponent - sum->exponent);
+  if (shift > 62) return 0;
+  return add_to_window(sum, t->low << shift, t->low >> 1 >> (63 - shift), (uint64_t)t->is_negative);
+}
 
 static int add_or_place(tr_exact_sum *sum, const term *t) {
   return add_shifted(sum, t) || (place_window(sum, t) && add_shifted(sum, t));
