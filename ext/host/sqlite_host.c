@@ -27,6 +27,7 @@ struct tr_host {
 typedef struct binding {
   tr_host *host;
   const void *data;
+  int argument_count; /* of a function */
 } binding;
 
 /*
@@ -103,7 +104,7 @@ static void release_binding(void *pointer) {
 static binding *bind_data(tr_host *host, const void *data) {
   binding *bound = tr_malloc(sizeof *bound);
   if (bound == NULL) return NULL;
-  *bound = (binding){host, data};
+  *bound = (binding){.host = host, .data = data};
   host->references++;
   return bound;
 }
@@ -126,6 +127,10 @@ tr_host *tr_function_host(sqlite3_context *context) {
 
 const void *tr_function_data(sqlite3_context *context) {
   return ((binding *)sqlite3_user_data(context))->data;
+}
+
+int tr_function_argument_count(sqlite3_context *context) {
+  return ((binding *)sqlite3_user_data(context))->argument_count;
 }
 
 tr_host *tr_module_host(void *aux) {
@@ -168,6 +173,7 @@ static int is_known_function(const tr_host *host, const tr_function *f) {
 static int register_function(tr_host *host, const tr_function *f) {
   binding *bound = bind_data(host, f->data); /* SQLite releases it, also when it fails */
   if (bound == NULL) return SQLITE_NOMEM;
+  bound->argument_count = f->argument_count;
   int flags = SQLITE_UTF8 | f->flags;
   if (f->value != NULL) {
     return sqlite3_create_window_function(host->db, f->name, f->argument_count, flags, bound,
@@ -231,6 +237,14 @@ tr_value tr_value_of_column(sqlite3_stmt *stmt, int column) {
     return tr_value_blob((tr_bytes){blob, (size_t)sqlite3_column_bytes(stmt, column)});
   }
   default: return tr_value_null();
+  }
+}
+
+tr_value tr_number_of_sqlite(sqlite3_value *value) {
+  switch (sqlite3_value_numeric_type(value)) {
+  case SQLITE_NULL: return tr_value_null();
+  case SQLITE_INTEGER: return tr_value_integer(sqlite3_value_int64(value));
+  default: return tr_value_real(sqlite3_value_double(value));
   }
 }
 

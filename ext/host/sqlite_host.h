@@ -70,9 +70,12 @@ const void *tr_module_data(void *aux);
 /* A JSON array of the names that were left alone; borrowed until the next registration. */
 const char *tr_host_left_alone(const tr_host *host);
 
-/* Inside a registered function: its host, and the data of its table entry. */
+/* Inside a registered function: its host, the data of its table entry. */
 tr_host *tr_function_host(sqlite3_context *context);
 const void *tr_function_data(sqlite3_context *context);
+
+/* And the number of arguments it was registered with: an aggregate over no rows never sees them. */
+int tr_function_argument_count(sqlite3_context *context);
 
 /* --- Values ------------------------------------------------------------------------------- */
 
@@ -81,6 +84,13 @@ tr_value tr_value_of_sqlite(sqlite3_value *value);
 
 /* The same of a statement's column. */
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column);
+
+/*
+** The number that an aggregate of numbers makes of a value, as SQLite's sum() does: NULL and INTEGER
+** stay, so does text that spells one; all else is a REAL, the one that the text or BLOB begins with,
+** or 0.0.
+*/
+tr_value tr_number_of_sqlite(sqlite3_value *value);
 
 /* Gives a result; text and blobs are copied. */
 void tr_result_value(sqlite3_context *context, const tr_value *value);

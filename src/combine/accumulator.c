@@ -232,10 +232,31 @@ tr_code tr_accumulator_extract(const tr_accumulator *accumulator, const tr_value
   if (accumulator->state != NULL) {
     return combine.fn->extract_output(&combine, accumulator->state, output, err);
   }
-  void *empty;
-  code = make_state(&combine, &empty, err);
+  return tr_accumulator_extract_empty(combine.fn, combine.argument_count, output, err);
+}
+
+/* --- without a row -------------------------------------------------------------------------- */
+
+tr_code tr_accumulator_extract_empty(const tr_combine_fn *fn, int argument_count,
+                                     tr_combine_output *output, tr_error *err) {
+  tr_combine combine = tr_combine_unbound(fn, argument_count);
+  void *zeros;
+  tr_code code = make_state(&combine, &zeros, err);
   if (code != TR_OK) return code;
-  code = combine.fn->extract_output(&combine, empty, output, err);
+  code = fn->extract_output(&combine, zeros, output, err);
+  tr_free(zeros);
+  return code;
+}
+
+tr_code tr_accumulator_write_empty(const tr_combine_fn *fn, int argument_count, tr_buffer *blob,
+                                   tr_error *err) {
+  tr_combine combine = tr_combine_unbound(fn, argument_count);
+  if (!tr_combine_is_bound(&combine)) return tr_accumulator_write(&combine, NULL, blob, err);
+  void *empty;
+  tr_code code = make_state(&combine, &empty, err);
+  if (code != TR_OK) return code;
+  if (fn->create_accumulator != NULL) code = fn->create_accumulator(&combine, empty, err);
+  if (code == TR_OK) code = tr_accumulator_write(&combine, empty, blob, err);
   free_state(&combine, empty);
   return code;
 }

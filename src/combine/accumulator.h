@@ -19,6 +19,12 @@
 tr_code tr_accumulator_write(const tr_combine *combine, const void *state, tr_buffer *blob,
                              tr_error *err);
 
+/* The same and the output where no row came, so that constant arguments are not known (combine.h). */
+tr_code tr_accumulator_write_empty(const tr_combine_fn *fn, int argument_count, tr_buffer *blob,
+                                   tr_error *err);
+tr_code tr_accumulator_extract_empty(const tr_combine_fn *fn, int argument_count,
+                                     tr_combine_output *output, tr_error *err);
+
 /*
 ** Reads the header: `*combine` is what made the accumulator (maybe unbound), `*payload` a view of its
 ** state for fn->read_accumulator. TR_CORRUPT names the defect: too short, no magic, a newer version, a

@@ -146,6 +146,12 @@ tr_code tr_combine_bind_accumulator(const tr_combine_fn *fn, const tr_value *arg
 tr_code tr_combine_bind_extract(tr_combine *combine, const tr_value *arguments, int count,
                                 tr_error *err);
 
+/*
+** The first argument that is constant in the binding and another value in `arguments` (as many as
+** given), or -1 if there is none: whoever sees the arguments of every row asks for every row.
+*/
+int tr_combine_changed_argument(const tr_combine *combine, const tr_value *arguments);
+
 /* A binding of `count` arguments (those for extract_output may be missing) with values unknown. */
 tr_combine tr_combine_unbound(const tr_combine_fn *fn, int count);
 int tr_combine_is_bound(const tr_combine *combine);

@@ -142,6 +142,20 @@ tr_code tr_combine_bind_accumulator(const tr_combine_fn *fn, const tr_value *arg
   return bind(fn, 1, arguments, count, combine, err);
 }
 
+int tr_combine_changed_argument(const tr_combine *combine, const tr_value *arguments) {
+  for (int i = 0; i < combine->argument_count; i++) {
+    if (combine->fn->arguments[i].role == TR_ARGUMENT_INPUT) continue;
+    const tr_value *parameter = &combine->parameters[i];
+    if (parameter->type == TR_INTEGER && arguments[i].type == TR_INTEGER &&
+        parameter->integer == arguments[i].integer) {
+      continue;
+    }
+    tr_value now = parameter_of(&arguments[i]);
+    if (tr_tuple_compare(parameter, &now, 1) != 0) return i;
+  }
+  return -1;
+}
+
 /* Its arguments for extract_output stand behind all others, none of which is optional then. */
 tr_code tr_combine_bind_extract(tr_combine *combine, const tr_value *arguments, int count,
                                 tr_error *err) {
