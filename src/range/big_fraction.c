@@ -31,11 +31,14 @@ static size_t word_count(tr_big number) {
 
 /* Word `index` of a number, 0 the lowest; above the number all are zero. */
 static uint32_t word_at(tr_big number, size_t index) {
-  if (index >= word_count(number)) return 0;
+  if (index * WORD_BYTES >= number.size) return 0;
   size_t end = number.size - index * WORD_BYTES; /* the byte behind the word's lowest one */
-  size_t start = end < WORD_BYTES ? 0 : end - WORD_BYTES;
+  if (end >= WORD_BYTES && end <= number.bytes.size) {
+    const uint8_t *at = number.bytes.data + end - WORD_BYTES;
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+  }
   uint32_t word = 0;
-  for (size_t at = start; at < end; at++) {
+  for (size_t at = end < WORD_BYTES ? 0 : end - WORD_BYTES; at < end; at++) {
     word = word << 8 | (at < number.bytes.size ? number.bytes.data[at] : 0);
   }
   return word;

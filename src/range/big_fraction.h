@@ -6,8 +6,9 @@
 ** filled it up to `size` bytes. Numbers of different sizes may be compared: their last bytes count
 ** the same. Nothing is converted or copied to ask about one.
 **
-** Work grows linearly with the size: a megabyte takes a few milliseconds. tr_big_ratio and
-** tr_big_difference_bits allocate nothing; tr_big_interpolate does for sizes above 248 bytes.
+** Work grows linearly with the size: a megabyte takes some ten milliseconds, with fractions like
+** 1e-300 five times that. tr_big_ratio and tr_big_difference_bits allocate nothing;
+** tr_big_interpolate does for sizes above 248 bytes.
 ** Pure; thread-safe. Source: design of this project.
 */
 #ifndef TR_RANGE_BIG_FRACTION_H

@@ -135,10 +135,11 @@ static size_t put_real(double x, uint8_t *to) {
     put_big_endian(~bits_of_double(-x), to + 1);
     return NUMBER_SIZE;
   }
-  double floor_of_x = floor(x);
-  put_integer((int64_t)floor_of_x, to);
-  if (floor_of_x == x) return NUMBER_SIZE;
-  return NUMBER_SIZE + put_fraction(fraction_of(x, floor_of_x), to + NUMBER_SIZE);
+  int64_t whole = (int64_t)x;
+  if ((double)whole > x) whole--; /* the cast cuts off towards zero */
+  put_integer(whole, to);
+  if ((double)whole == x) return NUMBER_SIZE;
+  return NUMBER_SIZE + put_fraction(fraction_of(x, (double)whole), to + NUMBER_SIZE);
 }
 
 /* Makes room; in the usual case, where there is some, without a call. */
@@ -162,13 +163,30 @@ static tr_code append_real(tr_buffer *key, double real, tr_error *err) {
   return TR_OK;
 }
 
+/* From so many bytes on, memchr is faster than what its call costs. */
+#define LONG_TEXT 32
+
+static int word_has_zero(const uint8_t *eight_bytes) {
+  const uint64_t ones = UINT64_MAX / 255, tops = ones << 7;
+  uint64_t word;
+  memcpy(&word, eight_bytes, sizeof word);
+  return ((word - ones) & ~word & tops) != 0;
+}
+
+static int has_zero(tr_bytes bytes) {
+  if (bytes.size >= LONG_TEXT) return memchr(bytes.data, 0, bytes.size) != NULL;
+  int found = 0;
+  if (bytes.size >= 8) {
+    for (size_t at = 0; at < bytes.size - 8; at += 8) found |= word_has_zero(bytes.data + at);
+    return found | word_has_zero(bytes.data + bytes.size - 8);
+  }
+  for (size_t at = 0; at < bytes.size; at++) found |= bytes.data[at] == 0;
+  return found;
+}
+
 static size_t count_zeros(tr_bytes bytes) {
   size_t count = 0;
-  const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
-  while (at < end && (at = memchr(at, 0, (size_t)(end - at))) != NULL) {
-    count++;
-    at++;
-  }
+  for (size_t i = 0; i < bytes.size; i++) count += bytes.data[i] == 0;
   return count;
 }
 
@@ -183,7 +201,7 @@ static uint8_t *put_escaped(tr_bytes bytes, uint8_t *to) {
 
 static tr_code append_bytes(tr_buffer *key, uint8_t class, tr_bytes bytes, tr_error *err) {
   if (bytes.size > SIZE_MAX / 4) return tr_error_no_memory(err);
-  size_t zeros = bytes.size == 0 ? 0 : count_zeros(bytes);
+  size_t zeros = has_zero(bytes) ? count_zeros(bytes) : 0;
   tr_code code = make_room(key, bytes.size + zeros + 2, err);
   if (code != TR_OK) return code;
   uint8_t *to = key->data + key->size;

@@ -14,7 +14,8 @@
 **
 ** A line, an item of an array and any object in them is JSON text, and each function below takes
 ** such a text and a path in it: a member's name or a path that begins with '$' (what the right side
-** of SQLite's -> takes); "$" is the text itself, e.g. an item that is a string. Everything handed out lives until the next jsonl_next.
+** of SQLite's -> takes); "$" is the text itself, e.g. an item that is a string. Everything handed
+** out lives until the next jsonl_next.
 **
 ** A file that cannot be read, a member that is missing or of another type: the program says which
 ** file, line and path, and exits with 1. A replay cannot pass by reading nothing.

@@ -152,6 +152,13 @@ static void test_ratio_is_cut_off(void **state) {
   memset(x, 0xff, sizeof x);
   x[0] = 0;
   assert_true(tr_big_ratio(big_low, big_high, big_x) == 1.0); /* 1 - 2^-64 rounds to 1 */
+  /* The leading 64 bits alone say 2 / 2^64; those behind them make it less. */
+  memset(high, 0, sizeof high);
+  high[0] = 0x80;
+  memset(high + 8, 0xff, 16);
+  memset(x, 0, sizeof x);
+  x[7] = 1;
+  assert_true(tr_big_ratio(big_low, big_high, big_x) == 0x1p-64);
 }
 
 /* Zero bytes at the end of both only add digits behind the same ones. */

@@ -266,6 +266,29 @@ static void test_any_bytes(void **state) {
   tr_buffer_free(&scratch);
 }
 
+/* A zero at each place of text of each length: none is missed. */
+static void test_each_zero(void **state) {
+  (void)state;
+  tr_buffer key = {0}, scratch = {0};
+  for (size_t size = 1; size <= 70; size++) {
+    for (size_t at = 0; at < size; at++) {
+      uint8_t bytes[70];
+      memset(bytes, 1 + (int)(at % 2) * 0x7f, size);
+      bytes[at] = 0;
+      tr_value written = tr_value_text((tr_bytes){bytes, size}), read = tr_value_null();
+      size_t offset = 0;
+      key.size = 0;
+      assert_int_equal(tr_byte_key_append(&key, &written, NULL), TR_OK);
+      assert_int_equal(key.size, size + 3);
+      assert_int_equal(tr_byte_key_next(tr_buffer_bytes(&key), &offset, &read, &scratch, NULL), 1);
+      assert_int_equal(offset, key.size);
+      assert_int_equal(tr_value_compare(&written, &read), 0);
+    }
+  }
+  tr_buffer_free(&key);
+  tr_buffer_free(&scratch);
+}
+
 static void test_refused(void **state) {
   (void)state;
   static const struct {
@@ -401,6 +424,7 @@ int main(void) {
       cmocka_unit_test(test_order_of_random_tuples),
       cmocka_unit_test(test_reads_back),
       cmocka_unit_test(test_any_bytes),
+      cmocka_unit_test(test_each_zero),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_bounds_of_any_bytes),
       cmocka_unit_test(test_rowid),

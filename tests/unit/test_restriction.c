@@ -344,6 +344,24 @@ static void test_split_integers_evenly(void **state) {
   }
 }
 
+/* Takes pieces until it has three, each of which must hold a key. */
+static tr_code take_three(void *context, const tr_restriction *piece, tr_error *err) {
+  int *count = context;
+  assert_true(tr_bytes_compare(tr_buffer_bytes(&piece->bytes.start),
+                               tr_buffer_bytes(&piece->bytes.end)) < 0);
+  return ++*count == 3 ? tr_error_set(err, TR_INTERRUPTED, "enough") : TR_OK;
+}
+
+/* So many pieces that the first bounds fall on the start and on each other. */
+static void test_split_into_too_many(void **state) {
+  (void)state;
+  tr_restriction whole = parse("{\"start\":\"0000000000000000\",\"end\":\"0010000000000001\"}");
+  int count = 0;
+  assert_int_equal(tr_restriction_split(&whole, INT64_C(1) << 60, take_three, &count, NULL),
+                   TR_INTERRUPTED);
+  tr_restriction_free(&whole);
+}
+
 static tr_code use_all(void *context) {
   tr_restriction restriction, other, copy = {0};
   tr_code code = tr_restriction_parse(&restriction, tr_bytes_of_text(context), NULL);
@@ -392,6 +410,7 @@ int main(void) {
       cmocka_unit_test(test_fraction),
       cmocka_unit_test(test_split),
       cmocka_unit_test(test_split_integers_evenly),
+      cmocka_unit_test(test_split_into_too_many),
       cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests_name("restriction", tests, NULL, NULL);
