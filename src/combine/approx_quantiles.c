@@ -171,11 +171,7 @@ static tr_code extract_quantiles(const tr_combine *combine, const void *state,
 }
 
 static tr_code check_count(const tr_combine *combine, tr_error *err) {
-  const tr_value *n = &combine->parameters[1];
-  if (n->type == TR_INTEGER && n->integer >= TR_QUANTILES_MIN && n->integer <= TR_QUANTILES_MAX) {
-    return TR_OK;
-  }
-  return tr_argument_error(err, combine->fn->name, "n", n, "must be an integer within 2..13000");
+  return tr_combine_check_integer(combine, 1, TR_QUANTILES_MIN, TR_QUANTILES_MAX, err);
 }
 
 /* --- approx_quantile ---------------------------------------------------------------------- */

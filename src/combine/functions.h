@@ -43,5 +43,6 @@ extern const tr_combine_fn tr_combine_approx_quantiles;
 extern const tr_combine_fn tr_combine_approx_quantile;
 
 extern const tr_combine_fn tr_combine_approx_count_distinct;
+extern const tr_combine_fn tr_combine_approx_top_count;
 
 #endif

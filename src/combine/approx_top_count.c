@@ -1,0 +1,162 @@
+/*
+** approx_top_count from a frequent-items sketch.
+*/
+#include "combine/approx_top_count.h"
+
+#include "base/json.h"
+#include "base/little_endian.h"
+#include "base/memory.h"
+#include "combine/functions.h"
+
+#define LEAST_LG_MAX 12
+#define HEAD_SIZE 8
+
+int tr_top_count_lg_max(const tr_combine *combine) {
+  int lg_max = LEAST_LG_MAX;
+  while ((int64_t)1 << lg_max < 8 * combine->parameters[1].integer) lg_max++;
+  return lg_max;
+}
+
+static tr_code check_parameters(const tr_combine *combine, tr_error *err) {
+  return tr_combine_check_integer(combine, 1, 1, TR_TOP_COUNT_MAX, err);
+}
+
+static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {
+  (void)err;
+  *(tr_frequent_items *)state = tr_frequent_empty(tr_top_count_lg_max(combine));
+  return TR_OK;
+}
+
+static tr_code add_input(const tr_combine *combine, void *state, const tr_value *inputs,
+                         tr_error *err) {
+  (void)combine;
+  return inputs[0].type == TR_NULL ? TR_OK : tr_frequent_add(state, &inputs[0], 1, err);
+}
+
+static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
+                                  tr_error *err) {
+  (void)combine;
+  return tr_frequent_merge(state, other, err);
+}
+
+static tr_code append_entry(const tr_frequent_items *items, const tr_frequent_entry *entry,
+                            tr_buffer *json, tr_error *err) {
+  tr_value value = tr_frequent_value(entry);
+  tr_code code = tr_buffer_append_text(json, "{\"value\":", err);
+  if (code == TR_OK) code = tr_json_append_value(json, &value, err);
+  if (code != TR_OK) return code;
+  return tr_buffer_printf(json, err, ",\"count\":%lld,\"error\":%lld}",
+                          (long long)(entry->count + items->offset), (long long)items->offset);
+}
+
+static tr_code extract_output(const tr_combine *combine, const void *state,
+                              tr_combine_output *output, tr_error *err) {
+  const tr_frequent_items *items = state;
+  const tr_frequent_entry **entries;
+  tr_buffer *json = &output->storage;
+  tr_code code = tr_frequent_sorted(items, &entries, err);
+  if (code != TR_OK) return code;
+  code = tr_buffer_append_byte(json, '[', err);
+  for (uint32_t i = 0; code == TR_OK && i < items->active && i < combine->parameters[1].integer;
+       i++) {
+    if (i > 0) code = tr_buffer_append_byte(json, ',', err);
+    if (code == TR_OK) code = append_entry(items, entries[i], json, err);
+  }
+  if (code == TR_OK) code = tr_buffer_append_byte(json, ']', err);
+  tr_free(entries);
+  output->value = tr_value_text(tr_buffer_bytes(json));
+  output->is_json = 1;
+  return code;
+}
+
+static tr_code write_class(const tr_frequent_items *items, tr_frequent_class of, tr_buffer *bytes,
+                           tr_error *err) {
+  return items->weights[of] == 0 ? TR_OK : tr_frequent_write(items, of, bytes, err);
+}
+
+static tr_code write_accumulator(const tr_combine *combine, const void *state, tr_buffer *bytes,
+                                 tr_error *err) {
+  (void)combine;
+  uint8_t head[HEAD_SIZE] = {0};
+  size_t start = bytes->size;
+  tr_code code = tr_buffer_append(bytes, (tr_bytes){head, sizeof head}, err);
+  for (int of = 0; code == TR_OK && of < TR_FREQUENT_CLASSES; of++) {
+    size_t before = bytes->size;
+    code = write_class(state, (tr_frequent_class)of, bytes, err);
+    if (of < TR_FREQUENT_OTHERS) {
+      tr_store_u32(bytes->data + start + 4 * of, (uint32_t)(bytes->size - before));
+    }
+  }
+  if (code != TR_OK) bytes->size = start;
+  return code;
+}
+
+/* Adds an image, if there is one; all of them have one lg_max and one offset. */
+static tr_code read_class(tr_frequent_items *items, tr_frequent_class of, tr_bytes image,
+                          int64_t *offset, tr_error *err) {
+  if (image.size == 0) return TR_OK;
+  tr_frequent_items part;
+  tr_code code = tr_frequent_read(&part, of, image, err);
+  if (code != TR_OK) return code;
+  if (part.lg_max != items->lg_max || (*offset >= 0 && part.offset != *offset)) {
+    code = tr_error_set(err, TR_CORRUPT, "top count: its sketches do not belong together");
+  } else {
+    *offset = part.offset;
+    part.offset = 0;
+    code = tr_frequent_merge(items, &part, err);
+  }
+  tr_frequent_free(&part);
+  return code;
+}
+
+static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
+                                tr_error *err) {
+  tr_frequent_items *items = state;
+  create_accumulator(combine, state, err);
+  if (bytes.size < HEAD_SIZE) {
+    return tr_error_set(err, TR_CORRUPT, "top count: %zu bytes, at least %d", bytes.size,
+                        HEAD_SIZE);
+  }
+  uint64_t rest = bytes.size - HEAD_SIZE, sizes[TR_FREQUENT_CLASSES];
+  sizes[TR_FREQUENT_LONGS] = tr_load_u32(bytes.data);
+  sizes[TR_FREQUENT_STRINGS] = tr_load_u32(bytes.data + 4);
+  if (sizes[TR_FREQUENT_LONGS] + sizes[TR_FREQUENT_STRINGS] > rest) {
+    return tr_error_set(err, TR_CORRUPT, "top count: cut short in its sketches");
+  }
+  sizes[TR_FREQUENT_OTHERS] = rest - sizes[TR_FREQUENT_LONGS] - sizes[TR_FREQUENT_STRINGS];
+  const uint8_t *at = bytes.data + HEAD_SIZE;
+  int64_t offset = -1;
+  tr_code code = TR_OK;
+  for (int of = 0; code == TR_OK && of < TR_FREQUENT_CLASSES; of++) {
+    code =
+        read_class(items, (tr_frequent_class)of, (tr_bytes){at, (size_t)sizes[of]}, &offset, err);
+    at += sizes[of];
+  }
+  if (code == TR_OK && offset > 0) items->offset += offset;
+  if (code != TR_OK) tr_frequent_free(items);
+  return code;
+}
+
+static size_t heap_size(const void *state) {
+  return tr_frequent_heap_size(state);
+}
+
+static void free_accumulator(void *state) {
+  tr_frequent_free(state);
+}
+
+const tr_combine_fn tr_combine_approx_top_count = {
+    .name = "approx_top_count",
+    .tag = 23,
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}, {"n", TR_ARGUMENT_SHAPE, 0}},
+    .state_size = sizeof(tr_frequent_items),
+    .check_parameters = check_parameters,
+    .create_accumulator = create_accumulator,
+    .add_input = add_input,
+    .merge_accumulators = merge_accumulators,
+    .extract_output = extract_output,
+    .write_accumulator = write_accumulator,
+    .read_accumulator = read_accumulator,
+    .heap_size = heap_size,
+    .free_accumulator = free_accumulator,
+};
