@@ -40,7 +40,13 @@ int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *s
                      tr_error *err);
 
 /*
-** The same for bytes that need not be a whole key, such as a bound that was interpolated between two.
+** A byte that, behind the whole values of a key, sorts after every key that begins with them and before
+** every key of a greater tuple: [key(v), key(v) + 80) holds just the tuples that begin with v.
+*/
+#define TR_BYTE_KEY_BEHIND 0x80
+
+/*
+** The same as tr_byte_key_next for bytes that need not be a whole key, such as a bound that was interpolated between two.
 ** 1: a whole value, as above, in both `*low` and `*high`. 2: the bytes from `*offset` on lie between the
 ** keys of values: what sorts at or above them begins with a value at or above `*low`, what sorts below
 ** them with one at or below `*high`. 3: they lie above the keys of all values. 0: the end. -1:

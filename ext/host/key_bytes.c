@@ -1,0 +1,134 @@
+/*
+** Keys of rows and of values. (Bounds as SQL are in key_segments.c.)
+*/
+#include "host/key_bytes.h"
+
+#include <string.h>
+
+#include "range/byte_key.h"
+
+/* A text key's escapes (source_table.h): what begins so has its byte_key behind it. */
+#define ESCAPE_LOW 0x00
+#define ESCAPE_HIGH 0xff
+
+/* Whether a value of a TR_KEY_TEXT column is its own key. */
+static int is_plain_text(const tr_value *value) {
+  return value->type == TR_TEXT && value->bytes.size > 0 && value->bytes.data[0] != ESCAPE_LOW &&
+         value->bytes.data[0] != ESCAPE_HIGH;
+}
+
+/* The escape of a value that is not. */
+static uint8_t escape_of(const tr_value *value) {
+  int is_high = value->type == TR_BLOB || (value->type == TR_TEXT && value->bytes.size > 0 &&
+                                           value->bytes.data[0] == ESCAPE_HIGH);
+  return is_high ? ESCAPE_HIGH : ESCAPE_LOW;
+}
+
+static int is_plain_blob(const tr_value *value) {
+  return value->type == TR_BLOB && value->bytes.size > 0;
+}
+
+/* Says why a row cannot be read by this key, and what can be done. */
+static tr_code refuse_value(const tr_source_table *source, const char *function, int column,
+                            const tr_value *value, const char *reason, tr_error *err) {
+  static const char *const kinds[] = {"NULL", "an INTEGER", "a REAL", "text", "an empty BLOB"};
+  const char *name = source->columns[source->key.columns[column]].name;
+  return tr_error_set(err, TR_INVALID_STATE, "%s: %s.%s: key(%s): a row has %s there, %s", function,
+                      source->schema, source->name, name, kinds[value->type], reason);
+}
+
+static tr_code append_breaker(sqlite3_stmt *stmt, int column, tr_buffer *buffer, tr_error *err) {
+  tr_value rowid = tr_value_integer(sqlite3_column_int64(stmt, column));
+  return tr_byte_key_append(buffer, &rowid, err);
+}
+
+static tr_code encode_row(const tr_source_table *source, const char *function, sqlite3_stmt *stmt,
+                          int first, tr_buffer *buffer, tr_error *err) {
+  const tr_source_key *key = &source->key;
+  int has_null = 0;
+  for (int i = 0; i < key->column_count; i++) {
+    tr_value value = tr_value_of_column(stmt, first + i);
+    if (value.type >= TR_TEXT && value.bytes.data == NULL && value.bytes.size > 0) {
+      return tr_error_no_memory(err);
+    }
+    if (value.type == TR_NULL) {
+      has_null = 1;
+      if (!key->has_null_breaker) {
+        return refuse_value(source, function, i, &value,
+                            "and a unique index may hold many such: the primary key, without "
+                            "key(...), has none",
+                            err);
+      }
+    }
+    tr_code code = tr_byte_key_append(buffer, &value, err);
+    if (code != TR_OK) return code;
+  }
+  return has_null ? append_breaker(stmt, first + key->column_count, buffer, err) : TR_OK;
+}
+
+tr_code tr_key_of_row(const tr_source_table *source, const char *function, sqlite3_stmt *stmt,
+                      int first, tr_buffer *buffer, tr_bytes *key, tr_error *err) {
+  tr_code code = TR_OK;
+  tr_value value;
+  switch (source->key.form) {
+  case TR_KEY_ROWID:
+    buffer->size = 0;
+    code = tr_buffer_reserve(buffer, TR_ROWID_KEY_SIZE, err);
+    if (code != TR_OK) return code;
+    tr_byte_key_of_rowid(sqlite3_column_int64(stmt, first), buffer->data);
+    buffer->size = TR_ROWID_KEY_SIZE;
+    break;
+  case TR_KEY_TEXT:
+    value = tr_value_of_column(stmt, first);
+    if (is_plain_text(&value)) {
+      *key = value.bytes;
+      return TR_OK;
+    }
+    buffer->size = 0;
+    code = tr_buffer_append_byte(buffer, escape_of(&value), err);
+    if (code == TR_OK) code = encode_row(source, function, stmt, first, buffer, err);
+    break;
+  case TR_KEY_BLOB:
+    value = tr_value_of_column(stmt, first);
+    if (is_plain_blob(&value)) {
+      *key = value.bytes;
+      return TR_OK;
+    }
+    return refuse_value(source, function, 0, &value,
+                        "which a BLOB's bytes cannot stand for: use key(byte_key(...))", err);
+  default: buffer->size = 0; code = encode_row(source, function, stmt, first, buffer, err);
+  }
+  *key = tr_buffer_bytes(buffer);
+  return code;
+}
+
+/* --- Keys of values ----------------------------------------------------------------------- */
+
+tr_code tr_key_of_values(const tr_source_table *source, const tr_value *values, int count,
+                         tr_buffer *key, tr_error *err) {
+  tr_key_form form = source->key.form;
+  if (form == TR_KEY_TEXT && is_plain_text(values)) {
+    return tr_buffer_append(key, values->bytes, err);
+  }
+  if (form == TR_KEY_BLOB) {
+    /* All that is not a blob sorts before every key there is. */
+    if (!is_plain_blob(values)) return TR_OK;
+    return tr_buffer_append(key, values->bytes, err);
+  }
+  tr_code code = TR_OK;
+  if (form == TR_KEY_TEXT) code = tr_buffer_append_byte(key, escape_of(values), err);
+  for (int i = 0; i < count && code == TR_OK; i++) {
+    code = tr_byte_key_append(key, &values[i], err);
+  }
+  return code;
+}
+
+tr_code tr_key_behind_values(const tr_source_table *source, const tr_value *values, int count,
+                             tr_buffer *key, tr_error *err) {
+  tr_code code = tr_key_of_values(source, values, count, key, err);
+  if (code != TR_OK) return code;
+  /* Whole values are followed by a class byte or nothing; the parts of longer ones begin with 80. */
+  int is_raw = (source->key.form == TR_KEY_TEXT && is_plain_text(values)) ||
+               (source->key.form == TR_KEY_BLOB);
+  return tr_buffer_append_byte(key, is_raw ? 0x00 : TR_BYTE_KEY_BEHIND, err);
+}

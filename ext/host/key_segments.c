@@ -1,0 +1,276 @@
+/*
+** Ranges of keys as bounds in SQL.
+**
+** A bound's bytes are read value by value for as long as they are whole values that SQL compares as keys
+** are compared; what follows decides whether the bound is exact. Two things make SQL differ, and end
+** what can be said: a NULL, with which nothing compares, and a value that the column's affinity would
+** turn into another (the text '5' beside a numeric column, a number beside a text one).
+**
+** An upper bound must not lose rows that have NULL in a column of the bound, since they sort below it
+** but compare as unknown. So it ends before the first column that may be NULL, other than the first,
+** whose NULLs are a segment of their own.
+*/
+#include "host/key_bytes.h"
+
+#include <string.h>
+
+#include "range/byte_key.h"
+
+/* --- One bound ---------------------------------------------------------------------------- */
+
+static void clear_bound(tr_sql_bound *bound) {
+  bound->count = 0;
+  bound->is_strict = 0;
+  bound->is_exact = 1;
+}
+
+/* Adds a value, whose bytes are copied. */
+static tr_code add_value(tr_sql_bound *bound, const tr_value *value, tr_error *err) {
+  tr_value copy = *value;
+  if (value->type >= TR_TEXT) {
+    tr_buffer *bytes = &bound->bytes[bound->count];
+    tr_code code = tr_buffer_set(bytes, value->bytes, err);
+    if (code != TR_OK) return code;
+    copy.bytes = tr_buffer_bytes(bytes);
+  }
+  bound->values[bound->count++] = copy;
+  return TR_OK;
+}
+
+/* Whether text might be turned into a number beside a numeric column. */
+static int looks_numeric(tr_bytes text) {
+  return text.size > 0 && strchr(" \t\n\v\f\r+-.0123456789", text.data[0]) != NULL;
+}
+
+/* Whether SQL compares the key's i-th column with `value` as their keys compare. */
+static int compares_as_key(const tr_source_table *source, int i, const tr_value *value) {
+  if (value->type == TR_NULL) return 0;
+  tr_affinity affinity = i == source->key.column_count
+                             ? TR_AFFINITY_INTEGER
+                             : source->columns[source->key.columns[i]].affinity;
+  int is_number = value->type == TR_INTEGER || value->type == TR_REAL;
+  if (affinity == TR_AFFINITY_TEXT) return !is_number;
+  if (affinity == TR_AFFINITY_BLOB) return 1;
+  return !(value->type == TR_TEXT && looks_numeric(value->bytes));
+}
+
+static int may_be_null(const tr_source_table *source, int i) {
+  return i < source->key.column_count && !source->columns[source->key.columns[i]].is_not_null;
+}
+
+static int tuple_size(const tr_source_table *source) {
+  return source->key.column_count + source->key.has_null_breaker;
+}
+
+/* Whether the bytes are whole values: 1 or 0, -1 TR_NO_MEMORY. */
+static int is_whole(tr_bytes bytes, tr_buffer *scratch, tr_error *err) {
+  size_t offset = 0;
+  tr_value value;
+  tr_error reason;
+  int read;
+  do {
+    read = tr_byte_key_next(bytes, &offset, &value, scratch, &reason);
+  } while (read > 0);
+  if (read == 0) return 1;
+  return reason.code == TR_NO_MEMORY ? tr_error_no(err, TR_NO_MEMORY, "out of memory") : 0;
+}
+
+/*
+** Takes the mark off bytes that lie just behind a tuple: 1 when they do. Bytes that are whole as they
+** are do not.
+*/
+static int take_behind_mark(tr_bytes *bytes, tr_buffer *scratch, tr_error *err) {
+  if (bytes->size == 0 || bytes->data[bytes->size - 1] != TR_BYTE_KEY_BEHIND) return 0;
+  int whole = is_whole(*bytes, scratch, err);
+  if (whole != 0) return whole < 0 ? -1 : 0;
+  tr_bytes rest = {bytes->data, bytes->size - 1};
+  int is_behind = is_whole(rest, scratch, err);
+  if (is_behind == 1) *bytes = rest;
+  return is_behind;
+}
+
+/*
+** Reads byte_key's encoding into a bound over the key's columns from `from` on. Without bytes there is
+** no bound.
+*/
+static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes bytes, int is_lower,
+                           tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
+  clear_bound(bound);
+  if (bytes.size == 0) return TR_OK;
+  int is_behind = take_behind_mark(&bytes, scratch, err);
+  if (is_behind < 0) return TR_NO_MEMORY;
+  size_t offset = 0;
+  for (int i = from; offset < bytes.size && bound->is_exact; i++) {
+    if (i == tuple_size(source)) { /* longer than any key: just behind the one with these values */
+      is_behind = 1;
+      break;
+    }
+    tr_value low, high;
+    int kind = tr_byte_key_next_bounds(bytes, &offset, &low, &high, scratch, err);
+    if (kind < 0) return TR_NO_MEMORY;
+    const tr_value *value = is_lower ? &low : &high;
+    int can_add = kind < 3 && compares_as_key(source, i, value) &&
+                  (is_lower || i == 0 || !may_be_null(source, i));
+    bound->is_exact = kind == 1 && can_add;
+    if (can_add && add_value(bound, value, err) != TR_OK) return TR_NO_MEMORY;
+  }
+  if (is_behind && bytes.size == 0 && is_lower) bound->is_exact = 0; /* behind all there is */
+  bound->is_strict = bound->is_exact && is_behind == is_lower;
+  return TR_OK;
+}
+
+/* The same for raw bytes, which are a value of `type` as they are. */
+static tr_code bound_raw(tr_bytes bytes, tr_type type, int is_lower, tr_sql_bound *bound,
+                         tr_error *err) {
+  clear_bound(bound);
+  if (bytes.size == 0) return TR_OK;
+  bound->is_strict = !is_lower;
+  tr_value value = type == TR_TEXT ? tr_value_text(bytes) : tr_value_blob(bytes);
+  return add_value(bound, &value, err);
+}
+
+static tr_code bound_text(const tr_source_table *source, tr_bytes bytes, int is_lower,
+                          tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
+  static const uint8_t high_escape[] = {0xff};
+  uint8_t first = bytes.size > 0 ? bytes.data[0] : 1;
+  if (first != 0x00 && first != 0xff) return bound_raw(bytes, TR_TEXT, is_lower, bound, err);
+  tr_bytes rest = {bytes.data + 1, bytes.size - 1};
+  tr_code code = bound_tuple(source, 0, rest, is_lower, bound, scratch, err);
+  if (code != TR_OK || bound->count > 0) return code;
+  bound->is_exact = 0;
+  if (first == 0xff && is_lower) {
+    tr_value value = tr_value_text((tr_bytes){high_escape, 1});
+    code = add_value(bound, &value, err);
+  }
+  return code;
+}
+
+static tr_code bound_key(const tr_source_table *source, tr_bytes bytes, int is_lower,
+                         tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
+  switch (source->key.form) {
+  case TR_KEY_TEXT: return bound_text(source, bytes, is_lower, bound, scratch, err);
+  case TR_KEY_BLOB: return bound_raw(bytes, TR_BLOB, is_lower, bound, err);
+  default: return bound_tuple(source, 0, bytes, is_lower, bound, scratch, err);
+  }
+}
+
+/* --- The rowid ---------------------------------------------------------------------------- */
+
+/* Rowids have keys of eight bytes; any bound lies at one or just behind it. */
+static void bound_rowid(tr_bytes bytes, int is_lower, tr_sql_bound *bound) {
+  clear_bound(bound);
+  if (bytes.size == 0) return;
+  uint8_t padded[TR_ROWID_KEY_SIZE] = {0};
+  size_t size = bytes.size < sizeof padded ? bytes.size : sizeof padded;
+  memcpy(padded, bytes.data, size);
+  int is_behind = bytes.size > sizeof padded;
+  bound->values[bound->count++] = tr_value_integer(tr_byte_key_to_rowid(padded));
+  bound->is_strict = is_behind == is_lower;
+}
+
+/* --- Segments ----------------------------------------------------------------------------- */
+
+/* Where a bound stands to the keys of rows whose first column is NULL. */
+typedef enum null_place { BEFORE_NULLS, AMONG_NULLS, BEHIND_NULLS } null_place;
+
+/* With AMONG_NULLS `*tail` is what follows the NULL in the bound. */
+static int place_of(const tr_source_table *source, tr_bytes bytes, null_place *place,
+                    tr_bytes *tail, tr_buffer *scratch, tr_error *err) {
+  *place = bytes.size == 0 ? BEFORE_NULLS : BEHIND_NULLS;
+  if (bytes.size == 0 || source->key.form == TR_KEY_BLOB) return 1;
+  size_t offset = 0;
+  if (source->key.form == TR_KEY_TEXT) {
+    if (bytes.data[0] != 0x00) return 1;
+    bytes = (tr_bytes){bytes.data + 1, bytes.size - 1};
+    *place = bytes.size == 0 ? BEFORE_NULLS : BEHIND_NULLS;
+  }
+  tr_value low, high;
+  int kind = tr_byte_key_next_bounds(bytes, &offset, &low, &high, scratch, err);
+  if (kind < 0) return 0;
+  if ((kind == 1 || kind == 2) && low.type == TR_NULL) {
+    *place = kind == 1 ? AMONG_NULLS : BEFORE_NULLS;
+    *tail = (tr_bytes){bytes.data + offset, bytes.size - offset};
+    if (tail->size == 0) *place = BEFORE_NULLS;
+  }
+  return 1;
+}
+
+static tr_key_segment *add_segment(tr_key_segments *segments, tr_segment_nulls nulls, int from) {
+  tr_key_segment *segment = &segments->segments[segments->count++];
+  segment->nulls = nulls;
+  segment->from = from;
+  clear_bound(&segment->lower);
+  clear_bound(&segment->upper);
+  return segment;
+}
+
+/* The rows whose first column is NULL, between what follows the NULL in the two bounds. */
+static tr_code add_nulls(const tr_source_table *source, tr_bytes lower, tr_bytes upper,
+                         tr_key_segments *segments, tr_buffer *scratch, tr_error *err) {
+  tr_key_segment *segment = add_segment(segments, TR_NULLS_ONLY, 1);
+  tr_code code = bound_tuple(source, 1, lower, 1, &segment->lower, scratch, err);
+  if (code == TR_OK) code = bound_tuple(source, 1, upper, 0, &segment->upper, scratch, err);
+  return code;
+}
+
+static tr_code add_rest(const tr_source_table *source, tr_segment_nulls nulls, tr_bytes start,
+                        tr_bytes end, tr_key_segments *segments, tr_buffer *scratch,
+                        tr_error *err) {
+  tr_key_segment *segment = add_segment(segments, nulls, 0);
+  tr_code code = bound_key(source, start, 1, &segment->lower, scratch, err);
+  if (code == TR_OK) code = bound_key(source, end, 0, &segment->upper, scratch, err);
+  return code;
+}
+
+static tr_code divide(const tr_source_table *source, tr_bytes start, tr_bytes end,
+                      tr_key_segments *segments, tr_buffer *scratch, tr_error *err) {
+  const tr_bytes none = {0};
+  null_place start_place, end_place = BEHIND_NULLS;
+  tr_bytes start_tail = none, end_tail = none;
+  if (!place_of(source, start, &start_place, &start_tail, scratch, err)) return TR_NO_MEMORY;
+  if (end.size > 0 && !place_of(source, end, &end_place, &end_tail, scratch, err)) {
+    return TR_NO_MEMORY;
+  }
+  if (end_place == BEFORE_NULLS) return TR_OK;
+  if (!may_be_null(source, 0)) {
+    if (end_place == AMONG_NULLS) return TR_OK;
+    return add_rest(source, TR_NULLS_ANY, start, end, segments, scratch, err);
+  }
+  tr_code code = TR_OK;
+  if (start_place == BEFORE_NULLS && end.size == 0) {
+    add_segment(segments, TR_NULLS_ANY, 0);
+    return TR_OK;
+  }
+  if (start_place != BEHIND_NULLS) {
+    code = add_nulls(source, start_tail, end_tail, segments, scratch, err);
+    start = none;
+  }
+  if (code != TR_OK || end_place == AMONG_NULLS) return code;
+  return add_rest(source, TR_NULLS_NONE, start, end, segments, scratch, err);
+}
+
+tr_code tr_key_segments_of_range(const tr_source_table *source, tr_bytes start, tr_bytes end,
+                                 tr_key_segments *segments, tr_error *err) {
+  segments->count = 0;
+  if (end.size > 0 && tr_bytes_compare(start, end) >= 0) return TR_OK;
+  if (source->key.form == TR_KEY_ROWID) {
+    tr_key_segment *segment = add_segment(segments, TR_NULLS_ANY, 0);
+    bound_rowid(start, 1, &segment->lower);
+    bound_rowid(end, 0, &segment->upper);
+    return TR_OK;
+  }
+  tr_buffer scratch = {0};
+  tr_code code = divide(source, start, end, segments, &scratch, err);
+  tr_buffer_free(&scratch);
+  return code;
+}
+
+void tr_key_segments_free(tr_key_segments *segments) {
+  for (int i = 0; i < TR_KEY_SEGMENTS_MAX; i++) {
+    for (int j = 0; j <= TR_KEY_COLUMNS_MAX; j++) {
+      tr_buffer_free(&segments->segments[i].lower.bytes[j]);
+      tr_buffer_free(&segments->segments[i].upper.bytes[j]);
+    }
+  }
+  segments->count = 0;
+}

@@ -1,0 +1,439 @@
+/*
+** Building, preparing and walking the inner SELECT.
+**
+** Its columns are the key's, the rowid, then the outputs; its parameters the caller's, then those of the
+** lower bound, then of the upper. A range is read segment by segment (key_bytes.h), each with its own
+** SQL; the statement at hand is kept for as long as the next range or segment needs the same shape.
+**
+** Where a bound is not exact the reader compares keys: until the first one at the start, and each one
+** with the end.
+*/
+#include "host/statement_reader.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "host/key_bytes.h"
+
+/* What of the SQL text depends on the range. */
+typedef struct shape {
+  tr_segment_nulls nulls;
+  int from;
+  int lower_count;
+  int lower_is_strict;
+  int upper_count;
+  int upper_is_strict;
+} shape;
+
+/* A value that the caller bound, with its bytes. */
+typedef struct parameter {
+  tr_value value;
+  tr_buffer bytes;
+} parameter;
+
+struct tr_statement_reader {
+  sqlite3 *db;
+  const char *function;
+  tr_source_table *source;
+  int has_key; /* in key order, positions are keys */
+  char *outputs;
+  char *conditions; /* `(a) AND (b)`, or "" */
+  parameter *parameters;
+  int parameter_count;
+
+  sqlite3_stmt *stmt;
+  shape shape;
+  int first_output;
+
+  tr_buffer start;
+  tr_buffer end;
+  tr_key_segments segments;
+  int segment;        /* the one being read; -1: nothing is open */
+  int is_begun;       /* the statement was stepped for this segment */
+  int must_skip;      /* keys below the start may still come */
+  int must_cut;       /* keys at or above the end may come */
+  int64_t row_number; /* of the next row */
+  tr_buffer key;
+};
+
+/* --- SQL text ----------------------------------------------------------------------------- */
+
+/* The key's i-th column as the order and the bounds use it: compared by bytes. */
+static void append_key_column(const tr_source_table *source, int i, sqlite3_str *sql) {
+  if (i >= source->key.column_count) {
+    tr_source_append_column(source, -1, sql);
+    return;
+  }
+  int column = source->key.columns[i];
+  tr_source_append_column(source, column, sql);
+  if (sqlite3_stricmp(source->columns[column].collation, "BINARY") != 0) {
+    sqlite3_str_appendall(sql, " COLLATE BINARY");
+  }
+}
+
+/* How many columns give the order: the rowid counts where it breaks ties, or is the key. */
+static int order_columns(const tr_source_table *source) {
+  if (source->key.form == TR_KEY_ROWID) return 1;
+  return source->key.column_count + source->key.has_null_breaker;
+}
+
+static void append_order_column(const tr_source_table *source, int i, sqlite3_str *sql) {
+  append_key_column(source, source->key.form == TR_KEY_ROWID ? source->key.column_count : i, sql);
+}
+
+/* Appends `a, b, c`. */
+static void append_order_columns(const tr_source_table *source, int from, int count,
+                                 sqlite3_str *sql) {
+  for (int i = 0; i < count; i++) {
+    if (i > 0) sqlite3_str_appendall(sql, ", ");
+    append_order_column(source, from + i, sql);
+  }
+}
+
+/* Appends ` AND (a, b) >= (?3, ?4)`. */
+static void append_bound(const tr_source_table *source, int from, int count, const char *operator,
+                         int first_parameter, sqlite3_str *sql) {
+  if (count == 0) return;
+  sqlite3_str_appendall(sql, " AND (");
+  append_order_columns(source, from, count, sql);
+  sqlite3_str_appendf(sql, ") %s (", operator);
+  for (int i = 0; i < count; i++) {
+    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", first_parameter + i);
+  }
+  sqlite3_str_appendall(sql, ")");
+}
+
+static void append_nulls(const tr_source_table *source, const shape *s, sqlite3_str *sql) {
+  int is_needed = s->nulls == TR_NULLS_ONLY || (s->nulls == TR_NULLS_NONE && s->lower_count == 0);
+  if (!is_needed) return;
+  sqlite3_str_appendall(sql, " AND ");
+  append_key_column(source, 0, sql);
+  sqlite3_str_appendall(sql, s->nulls == TR_NULLS_ONLY ? " IS NULL" : " IS NOT NULL");
+}
+
+/* Whether the rowid is selected on its own, behind the key's columns. */
+static int selects_rowid(const tr_statement_reader *reader) {
+  return reader->has_key && reader->source->rowid_name != NULL;
+}
+
+static void append_columns(const tr_statement_reader *reader, sqlite3_str *sql) {
+  const tr_source_table *source = reader->source;
+  sqlite3_str_appendall(sql, "SELECT ");
+  if (reader->has_key && source->key.form != TR_KEY_ROWID) {
+    for (int i = 0; i < source->key.column_count; i++) {
+      tr_source_append_column(source, source->key.columns[i], sql);
+      sqlite3_str_appendall(sql, ", ");
+    }
+  }
+  if (selects_rowid(reader)) {
+    tr_source_append_column(source, -1, sql);
+    sqlite3_str_appendall(sql, ", ");
+  }
+  sqlite3_str_appendall(sql, reader->outputs);
+}
+
+static sqlite3_str *build_sql(const tr_statement_reader *reader, const shape *s) {
+  const tr_source_table *source = reader->source;
+  sqlite3_str *sql = sqlite3_str_new(reader->db);
+  append_columns(reader, sql);
+  sqlite3_str_appendall(sql, " FROM ");
+  tr_sql_append_table(sql, source->schema, source->name);
+  sqlite3_str_appendf(sql, " WHERE %s", reader->conditions);
+  if (!reader->has_key) return sql;
+  append_nulls(source, s, sql);
+  int first = reader->parameter_count + 1;
+  append_bound(source, s->from, s->lower_count, s->lower_is_strict ? ">" : ">=", first, sql);
+  append_bound(source, s->from, s->upper_count,
+               s->upper_is_strict ? "<" : "<=", first + s->lower_count, sql);
+  sqlite3_str_appendall(sql, " ORDER BY ");
+  append_order_columns(source, 0, order_columns(source), sql);
+  return sql;
+}
+
+/* --- Preparing and binding ---------------------------------------------------------------- */
+
+/*
+** An error of the inner statement: where the table has changed meanwhile that is the reason, and what is
+** said. Returns -1.
+*/
+static int explain_failure(tr_statement_reader *reader, const tr_error *reason, tr_error *err) {
+  tr_error change;
+  int is_plain = reason->code == TR_HOST && (reason->host_code & 0xff) == SQLITE_ERROR;
+  if (is_plain &&
+      tr_source_table_is_current(reader->source, reader->db, reader->function, &change) == 0) {
+    reason = &change;
+  }
+  if (err != NULL) *err = *reason;
+  return -1;
+}
+
+static tr_code prepare(tr_statement_reader *reader, const shape *s, tr_error *err) {
+  tr_error reason;
+  sqlite3_finalize(reader->stmt);
+  reader->stmt = NULL;
+  tr_code code = tr_sql_prepare(reader->db, build_sql(reader, s), &reader->stmt, &reason);
+  if (code != TR_OK) {
+    explain_failure(reader, &reason, err);
+    return err != NULL ? err->code : code;
+  }
+  reader->shape = *s;
+  return TR_OK;
+}
+
+static int bind_all(const tr_statement_reader *reader, const tr_sql_bound *lower,
+                    const tr_sql_bound *upper) {
+  int rc = SQLITE_OK;
+  int index = 1;
+  for (int i = 0; i < reader->parameter_count && rc == SQLITE_OK; i++) {
+    rc = tr_bind_value(reader->stmt, index++, &reader->parameters[i].value);
+    if (rc == SQLITE_RANGE) rc = SQLITE_OK; /* no condition uses it */
+  }
+  for (int i = 0; i < lower->count && rc == SQLITE_OK; i++) {
+    rc = tr_bind_value(reader->stmt, index++, &lower->values[i]);
+  }
+  for (int i = 0; i < upper->count && rc == SQLITE_OK; i++) {
+    rc = tr_bind_value(reader->stmt, index++, &upper->values[i]);
+  }
+  return rc;
+}
+
+/* Makes the statement ready for the segment at hand. */
+static tr_code begin_segment(tr_statement_reader *reader, tr_error *err) {
+  static const tr_sql_bound no_bound = {.is_exact = 1};
+  const tr_sql_bound *lower = &no_bound;
+  const tr_sql_bound *upper = &no_bound;
+  shape s = {0};
+  if (reader->has_key) {
+    const tr_key_segment *segment = &reader->segments.segments[reader->segment];
+    lower = &segment->lower;
+    upper = &segment->upper;
+    s = (shape){segment->nulls,   segment->from, lower->count,
+                lower->is_strict, upper->count,  upper->is_strict};
+  }
+  reader->must_cut = !upper->is_exact;
+  if (!lower->is_exact) reader->must_skip = 1;
+  reader->is_begun = 0;
+  if (reader->stmt == NULL || memcmp(&s, &reader->shape, sizeof s) != 0) {
+    tr_code code = prepare(reader, &s, err);
+    if (code != TR_OK) return code;
+  } else {
+    sqlite3_reset(reader->stmt);
+  }
+  int rc = bind_all(reader, lower, upper);
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, reader->db, rc);
+}
+
+/* --- Creating ----------------------------------------------------------------------------- */
+
+/* Joins texts, each in parentheses where `is_enclosed` is set. NULL: out of memory. */
+static char *join(sqlite3 *db, const char *const *texts, int count, const char *between,
+                  int is_enclosed, const char *without) {
+  sqlite3_str *sql = sqlite3_str_new(db);
+  for (int i = 0; i < count; i++) {
+    if (i > 0) sqlite3_str_appendall(sql, between);
+    sqlite3_str_appendf(sql, is_enclosed ? "(%s)" : "%s", texts[i]);
+  }
+  if (count == 0) sqlite3_str_appendall(sql, without);
+  return sqlite3_str_finish(sql);
+}
+
+static tr_code create_parameters(tr_statement_reader *reader, int count, tr_error *err) {
+  if (count == 0) return TR_OK;
+  reader->parameters = tr_malloc((size_t)count * sizeof *reader->parameters);
+  if (reader->parameters == NULL) return tr_error_no_memory(err);
+  reader->parameter_count = count;
+  for (int i = 0; i < count; i++) reader->parameters[i] = (parameter){.value = tr_value_null()};
+  return TR_OK;
+}
+
+tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *request,
+                                   tr_statement_reader **reader_out, tr_error *err) {
+  *reader_out = NULL;
+  tr_statement_reader *reader = tr_malloc(sizeof *reader);
+  if (reader == NULL) return tr_error_no_memory(err);
+  memset(reader, 0, sizeof *reader);
+  reader->db = db;
+  reader->function = request->function;
+  reader->source = request->source;
+  reader->has_key = request->wants_key && request->source->key.form != TR_KEY_NONE;
+  reader->segment = -1;
+  reader->first_output = selects_rowid(reader);
+  if (reader->has_key && reader->source->key.form != TR_KEY_ROWID) {
+    reader->first_output += reader->source->key.column_count;
+  }
+  reader->outputs = join(db, request->outputs, request->output_count, ", ", 0, "NULL");
+  reader->conditions = join(db, request->conditions, request->condition_count, " AND ", 1, "1");
+  tr_code code = create_parameters(reader, request->parameter_count, err);
+  if (code == TR_OK && (reader->outputs == NULL || reader->conditions == NULL)) {
+    code = tr_error_no_memory(err);
+  }
+  if (code == TR_OK) {
+    int is_current = tr_source_table_is_current(reader->source, db, reader->function, err);
+    if (is_current != 1) code = is_current == 0 || err == NULL ? TR_INVALID_STATE : err->code;
+  }
+  /* The usual shape of a whole table, so that wrong expressions are found now. */
+  const shape whole = {0};
+  if (code == TR_OK) code = prepare(reader, &whole, err);
+  if (code != TR_OK) {
+    tr_statement_reader_free(reader);
+    return code;
+  }
+  *reader_out = reader;
+  return TR_OK;
+}
+
+void tr_statement_reader_free(tr_statement_reader *reader) {
+  if (reader == NULL) return;
+  sqlite3_finalize(reader->stmt);
+  sqlite3_free(reader->outputs);
+  sqlite3_free(reader->conditions);
+  for (int i = 0; i < reader->parameter_count; i++) tr_buffer_free(&reader->parameters[i].bytes);
+  tr_free(reader->parameters);
+  tr_buffer_free(&reader->start);
+  tr_buffer_free(&reader->end);
+  tr_buffer_free(&reader->key);
+  tr_key_segments_free(&reader->segments);
+  tr_free(reader);
+}
+
+tr_code tr_statement_reader_bind(tr_statement_reader *reader, int index, const tr_value *value,
+                                 tr_error *err) {
+  parameter *p = &reader->parameters[index - 1];
+  tr_value copy = *value;
+  if (value->type >= TR_TEXT) {
+    tr_code code = tr_buffer_set(&p->bytes, value->bytes, err);
+    if (code != TR_OK) return code;
+    copy.bytes = tr_buffer_bytes(&p->bytes);
+  }
+  p->value = copy;
+  return TR_OK;
+}
+
+/* --- Reading ------------------------------------------------------------------------------ */
+
+tr_code tr_statement_reader_open(tr_statement_reader *reader, tr_bytes start, tr_bytes end,
+                                 tr_error *err) {
+  tr_statement_reader_reset(reader);
+  reader->row_number = 0;
+  reader->must_skip = 0;
+  if (reader->has_key) {
+    tr_code code = tr_buffer_set(&reader->start, start, err);
+    if (code == TR_OK) code = tr_buffer_set(&reader->end, end, err);
+    if (code == TR_OK) {
+      code = tr_key_segments_of_range(reader->source, start, end, &reader->segments, err);
+    }
+    if (code != TR_OK) return code;
+    if (reader->segments.count == 0) return TR_OK;
+  }
+  reader->segment = 0;
+  tr_code code = begin_segment(reader, err);
+  if (code != TR_OK) reader->segment = -1;
+  return code;
+}
+
+void tr_statement_reader_reset(tr_statement_reader *reader) {
+  sqlite3_reset(reader->stmt);
+  reader->segment = -1;
+}
+
+/*
+** Steps the statement: 1 a row, 0 the end of the segment, -1. If SQLite prepared the statement again, the
+** schema has changed, and what we know of the table is looked at anew.
+*/
+static int step(tr_statement_reader *reader, tr_error *err) {
+  int rc = sqlite3_step(reader->stmt);
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+    tr_error reason;
+    tr_error_of_sqlite(&reason, reader->db, rc);
+    return explain_failure(reader, &reason, err);
+  }
+  if (!reader->is_begun) {
+    reader->is_begun = 1;
+    if (sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 &&
+        tr_source_table_is_current(reader->source, reader->db, reader->function, err) != 1) {
+      return -1;
+    }
+  }
+  return rc == SQLITE_ROW;
+}
+
+/* Whether the row's key lies in the range: 1, 0 not yet, -1 no longer. */
+static int place_in_range(tr_statement_reader *reader, tr_bytes key) {
+  if (reader->must_skip) {
+    if (tr_bytes_compare(key, tr_buffer_bytes(&reader->start)) < 0) return 0;
+    reader->must_skip = 0;
+  }
+  if (reader->must_cut && reader->end.size > 0 &&
+      tr_bytes_compare(key, tr_buffer_bytes(&reader->end)) >= 0) {
+    return -1;
+  }
+  return 1;
+}
+
+/* Goes on to the next segment: 1, 0 there is none, -1. */
+static int next_segment(tr_statement_reader *reader, tr_error *err) {
+  if (!reader->has_key || reader->segment + 1 >= reader->segments.count) return 0;
+  reader->segment++;
+  return begin_segment(reader, err) == TR_OK ? 1 : -1;
+}
+
+int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position, tr_error *err) {
+  int result = reader->segment < 0 ? 0 : 1;
+  while (result == 1) {
+    result = step(reader, err);
+    if (result == 0) {
+      result = next_segment(reader, err);
+      continue;
+    }
+    if (result < 0) break;
+    if (!reader->has_key) {
+      *position = tr_position_of_offset(reader->row_number++);
+      return 1;
+    }
+    tr_bytes key;
+    if (tr_key_of_row(reader->source, reader->function, reader->stmt, 0, &reader->key, &key, err) !=
+        TR_OK) {
+      result = -1;
+      break;
+    }
+    int place = place_in_range(reader, key);
+    if (place == 0) continue;
+    if (place < 0) {
+      result = 0;
+      break;
+    }
+    *position = tr_position_of_key(key);
+    return 1;
+  }
+  tr_statement_reader_reset(reader);
+  return result;
+}
+
+sqlite3_stmt *tr_statement_reader_stmt(const tr_statement_reader *reader) {
+  return reader->stmt;
+}
+
+int tr_statement_reader_first_output(const tr_statement_reader *reader) {
+  return reader->first_output;
+}
+
+int64_t tr_statement_reader_rowid(const tr_statement_reader *reader) {
+  return sqlite3_column_int64(reader->stmt, reader->first_output - 1);
+}
+
+/* --- As a cursor -------------------------------------------------------------------------- */
+
+static int cursor_next(void *cursor, tr_position *position, tr_error *err) {
+  return tr_statement_reader_next(cursor, position, err);
+}
+
+static void cursor_close(void *cursor) {
+  tr_statement_reader_free(cursor);
+}
+
+static void borrowed_cursor_close(void *cursor) {
+  tr_statement_reader_reset(cursor);
+}
+
+const tr_cursor_class tr_statement_cursor_class = {cursor_next, cursor_close};
+const tr_cursor_class tr_borrowed_statement_cursor_class = {cursor_next, borrowed_cursor_close};
