@@ -3,8 +3,9 @@
 **
 ** statements.sql holds blocks of SQL, each covering one surface. A block is run on a fresh connection
 ** with the k-th allocation failing, for k = 1, 2, ... until a run needs fewer than k; then the same with
-** every allocation from the k-th on failing. Each run must end in SQLITE_NOMEM or in success, leave the
-** connection usable, and give back every byte when it is closed. Loading is a block of its own.
+** every allocation from the k-th on failing. Each run must end in SQLITE_NOMEM or in success with the
+** values of an unharmed run (so a block's values must not be random), leave the connection usable, and
+** give back every byte when it is closed. Loading is a block of its own.
 **
 ** The allocations are SQLite's (SQLITE_CONFIG_MALLOC): the extension takes all its memory from there.
 */
@@ -103,18 +104,56 @@ static int load(sqlite3 *db) {
   return rc;
 }
 
-/* Steps through every row of every statement, reading each value as text. */
+/* A hash over all values that a run gave, so that two runs can be compared. */
+static uint64_t answers;
+
+static void answer(const void *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    answers = (answers ^ ((const uint8_t *)bytes)[i]) * UINT64_C(1099511628211);
+  }
+}
+
+/* SQLITE_NOMEM if SQLite could not give the value. */
+static int read_value(sqlite3_stmt *stmt, int column) {
+  int type = sqlite3_column_type(stmt, column), size = 0;
+  int64_t integer = 0;
+  double real_number = 0;
+  const void *bytes = NULL;
+  answer(&type, sizeof type);
+  switch (type) {
+  case SQLITE_INTEGER:
+    integer = sqlite3_column_int64(stmt, column);
+    answer(&integer, sizeof integer);
+    return SQLITE_OK;
+  case SQLITE_FLOAT:
+    real_number = sqlite3_column_double(stmt, column);
+    answer(&real_number, sizeof real_number);
+    return SQLITE_OK;
+  case SQLITE_TEXT: bytes = sqlite3_column_text(stmt, column); break;
+  case SQLITE_BLOB: bytes = sqlite3_column_blob(stmt, column); break;
+  default: return SQLITE_OK;
+  }
+  size = sqlite3_column_bytes(stmt, column);
+  if (bytes == NULL && (type == SQLITE_TEXT || size > 0)) return SQLITE_NOMEM;
+  answer(bytes, (size_t)size);
+  return SQLITE_OK;
+}
+
+/* Steps through every row of every statement and reads each value. */
 static int run(sqlite3 *db, const char *sql) {
   int rc = SQLITE_OK;
+  answers = UINT64_C(14695981039346656037);
   while (rc == SQLITE_OK && *sql != '\0') {
     sqlite3_stmt *stmt = NULL;
     rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
     if (rc != SQLITE_OK || stmt == NULL) continue;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-      for (int i = 0; i < sqlite3_column_count(stmt); i++) sqlite3_column_text(stmt, i);
+    int read = SQLITE_OK;
+    while (read == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+      int count = sqlite3_column_count(stmt);
+      for (int i = 0; i < count && read == SQLITE_OK; i++) read = read_value(stmt, i);
     }
     int finalized = sqlite3_finalize(stmt);
-    rc = rc == SQLITE_DONE ? SQLITE_OK : finalized;
+    rc = read != SQLITE_OK ? read : rc == SQLITE_DONE ? SQLITE_OK : finalized;
   }
   return rc;
 }
@@ -128,9 +167,10 @@ static sqlite3 *open_plain(void) {
 
 /*
 ** One run of `b` with the `at`-th allocation failing; `b` NULL: loading is what fails. Returns 1 if
-** any allocation did fail, so that the caller goes on with the next.
+** any allocation did fail, so that the caller goes on with the next. `at` 0: none fails, and
+** `*expected` is set; otherwise success must give what it says.
 */
-static int run_with_failure(const block *b, long at, int on) {
+static int run_with_failure(const block *b, long at, int on, uint64_t *expected) {
   sqlite3_int64 before = sqlite3_memory_used();
   sqlite3 *db = open_plain();
   if (b != NULL) {
@@ -140,6 +180,7 @@ static int run_with_failure(const block *b, long at, int on) {
   arm(at, on);
   int rc = b == NULL ? load(db) : run(db, b->sql);
   int failed = atomic_load(&has_failed);
+  uint64_t answered = answers;
   arm(0, 0);
   const char *name = b == NULL ? "load" : b->name;
   if (!failed && rc != SQLITE_OK) fail_msg("%s: %s", name, sqlite3_errmsg(db));
@@ -148,6 +189,11 @@ static int run_with_failure(const block *b, long at, int on) {
   if (rc != SQLITE_OK && !is_no_memory && !(b == NULL && rc == SQLITE_ERROR)) {
     fail_msg("%s: allocation %ld fails%s: %d (%s) instead of SQLITE_NOMEM", name, at,
              on ? " and all after it" : "", rc, sqlite3_errmsg(db));
+  }
+  if (at == 0) *expected = answered;
+  if (rc == SQLITE_OK && b != NULL && answered != *expected) {
+    fail_msg("%s: allocation %ld fails%s: success, with other values", name, at,
+             on ? " and all after it" : "");
   }
   /* The connection is as good as before. */
   if (b == NULL) assert_int_equal(load(db), SQLITE_OK);
@@ -166,9 +212,11 @@ static int run_with_failure(const block *b, long at, int on) {
 static void sweep(const block *b) {
   /* With less effort only every n-th allocation. */
   long stride = 100 / test_effort(100), runs = 0;
-  run_with_failure(b, 0, 0); /* once unharmed: what the process keeps is there afterwards */
+  uint64_t expected = 0;
+  /* Once unharmed: for the right values, and what the process keeps is there afterwards. */
+  run_with_failure(b, 0, 0, &expected);
   for (int on = 0; on <= 1; on++) {
-    for (long at = 1; run_with_failure(b, at, on); at += stride) runs++;
+    for (long at = 1; run_with_failure(b, at, on, &expected); at += stride) runs++;
   }
   print_message("%s: %ld failing allocations\n", b == NULL ? "load" : b->name, runs);
   assert_true(runs > 0);

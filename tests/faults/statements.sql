@@ -26,3 +26,20 @@ SELECT * FROM range_trackers WHERE name = 'shared:one';
 SELECT tracker_checkpoint('shared:one'), tracker_check_done('shared:one');
 --- trackers that stay open
 SELECT tracker_open('shared:left', offset_range(0, 100)), tracker_open('left', byte_key_range(x'', x''));
+--- exact aggregates
+SELECT mean(c), var_pop(c), var_samp(a), stddev_pop(c), stddev_samp(a), bit_and(a), bit_or(a), bit_xor(a) FROM t;
+SELECT a, mean(c), top_largest(b, 2) FROM t GROUP BY a;
+SELECT mean(c) OVER (ORDER BY rowid ROWS 1 PRECEDING) FROM t;
+--- aggregates that hold values
+SELECT top_largest(b, 2), top_smallest(b, 2), max_by(b, c), min_by(b, c, 2), latest(b, a), any_value(b) FROM t;
+SELECT sample(b, 9) IS NOT NULL, sample(b, 2, rowid), top_largest(a, 3), top_smallest(c, 0) FROM t;
+--- approximate aggregates
+SELECT approx_quantiles(c, 5), approx_quantile(c, 0.5), approx_count_distinct(b), approx_quantiles(b, 3) FROM t;
+--- accumulators
+CREATE TEMP TABLE states AS
+  SELECT a, sum_accumulator(c) AS s, top_largest_accumulator(b, 2) AS t, approx_quantiles_accumulator(c, 5) AS q,
+         approx_count_distinct_accumulator(b) AS d, max_by_accumulator(b, c) AS m, sample_accumulator(b, 2, rowid) AS r
+    FROM t GROUP BY a;
+SELECT extract_output(merge_accumulators(s)), extract_output(merge_accumulators(t)), extract_output(merge_accumulators(q)),
+       extract_output(merge_accumulators(d)), extract_output(merge_accumulators(m)), extract_output(merge_accumulators(r)) FROM states;
+SELECT describe_accumulator(s), describe_accumulator(t), describe_accumulator(q) FROM states;
