@@ -56,6 +56,9 @@ tr_code tr_argument_refused(tr_error *err, const char *function, const char *arg
                             const tr_value *value, const tr_error *reason) {
   if (reason->code == TR_NO_MEMORY) return tr_error_no_memory(err);
   tr_argument_error(err, function, argument, value, reason->message);
-  if (err != NULL) err->code = reason->code;
+  if (err != NULL) {
+    err->code = reason->code;
+    err->host_code = reason->host_code;
+  }
   return reason->code;
 }
