@@ -22,6 +22,11 @@ extern const sqlite3_api_routines *sqlite3_api;
 #define SQLITE_RESULT_SUBTYPE 0x001000000 /* since 3.45 */
 #endif
 
+#ifndef SQLITE_INDEX_CONSTRAINT_LIMIT /* since 3.38 */
+#define SQLITE_INDEX_CONSTRAINT_LIMIT 73
+#define SQLITE_INDEX_CONSTRAINT_OFFSET 74
+#endif
+
 /* The subtype that marks text as JSON, so that json_array(f(x)) nests instead of quoting. */
 #define TR_JSON_SUBTYPE 74
 

@@ -1,0 +1,680 @@
+/*
+** counting_input: an arithmetic sequence as a table, lazily counted, paced if asked, and claimed number
+** by number from a range tracker if one is named.
+**
+**   SELECT value FROM counting_input(1000);            0 .. 999
+**   SELECT value FROM counting_input(100, 10, 5);      up_to, start, step
+**   SELECT value FROM counting_input WHERE rate = 10;  unbounded, ten a second
+**   SELECT value FROM counting_input(1000) WHERE tracker = 'w1';
+**
+** Two files: counting_plan.c is xBestIndex (which terms of the query are taken, in which order, at
+** what cost), this one is the table and the scan. A plan is a string with a mark for each value that xFilter will be
+** given (counting_plan.h).
+**
+** A scan is cut to size before it begins: all terms move the ends of a tr_counting_source, so that a range, an OFFSET, a
+** reversed order or the maximum costs the same as nothing. Then it is one of
+**   plain     value += step until last; nobody can split it, so nothing is claimed
+**   list      the numbers of an IN that lie in the sequence
+**   tracked   a tr_reader over the tracker: each number is claimed before it is shown
+** and either may have a pacing in front.
+**
+** With a tracker the sequence is a range of offsets: the number itself counting up, -1 - number
+** counting down (counting_source.h).
+*/
+#include "surfaces.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/argument.h"
+#include "base/memory.h"
+#include "counting_plan.h"
+#include "host/interrupt.h"
+#include "host/range_arguments.h"
+#include "host/tracker_registry.h"
+#include "host/value_expression.h"
+#include "reader/counting_reader.h"
+#include "reader/pacing.h"
+
+static const char function_name[] = "counting_input";
+
+typedef struct counting_table {
+  sqlite3_vtab base;
+  tr_host *host;
+} counting_table;
+
+/* What a scan was asked for: its arguments as they were given, and what the WHERE terms say. */
+typedef struct request {
+  tr_value given[COUNTING_ARGUMENTS]; /* TR_NULL: left out */
+  int has_null;                       /* an argument is NULL: nothing equals it */
+  tr_integer_bounds bounds;
+  sqlite3_value *list; /* of `value IN (...)`, or NULL */
+  int64_t limit;       /* -1: none */
+  int64_t offset;
+} request;
+
+typedef struct counting_cursor {
+  sqlite3_vtab_cursor base;
+  /* The present row, and where a plain scan ends. */
+  int64_t value;
+  int64_t step;
+  int64_t last;
+  int is_plain; /* nothing but these three */
+  int is_eof;
+  /* The numbers of an IN, in the order of the scan. */
+  int64_t *list;
+  size_t list_size;
+  size_t list_next;
+  /* A tracked scan. */
+  tr_named_tracker *tracker; /* NULL: not tracked */
+  tr_reader reader;
+  tr_counting_cursor reader_cursor;
+  int is_started;
+  /* A paced scan. */
+  int is_paced;
+  tr_pacing pacing;
+  /* The columns beside value. */
+  tr_value given[COUNTING_ARGUMENTS]; /* text lies in `texts` */
+  tr_buffer texts[COUNTING_ARGUMENTS];
+  tr_value_expression *timestamp_expression;
+  int has_timestamp; /* `timestamp` belongs to the row `timestamp_of` */
+  int64_t timestamp_of;
+  tr_value timestamp;
+  tr_interrupt interrupt;
+} counting_cursor;
+
+static tr_host *host_of(const counting_cursor *cursor) {
+  return ((counting_table *)cursor->base.pVtab)->host;
+}
+
+/* --- Arguments ------------------------------------------------------------------------------ */
+
+typedef enum argument_type { ARGUMENT_INTEGER, ARGUMENT_SECONDS, ARGUMENT_TEXT } argument_type;
+
+static const struct {
+  const char *name;
+  argument_type type;
+  int64_t minimum;
+  const char *below_minimum;
+} arguments[COUNTING_ARGUMENTS] = {
+    [COUNTING_UP_TO] = {"up_to", ARGUMENT_INTEGER, INT64_MIN, NULL},
+    [COUNTING_START] = {"start", ARGUMENT_INTEGER, INT64_MIN, NULL},
+    [COUNTING_STEP] = {"step", ARGUMENT_INTEGER, INT64_MIN, NULL},
+    [COUNTING_RATE] = {"rate", ARGUMENT_INTEGER, 1, "must be at least 1"},
+    [COUNTING_PERIOD] = {"period", ARGUMENT_SECONDS, 0, "must not be negative"},
+    [COUNTING_MAX_RECORDS] = {"max_records", ARGUMENT_INTEGER, 0, "must not be negative"},
+    [COUNTING_MAX_READ_TIME] = {"max_read_time", ARGUMENT_SECONDS, 0, "must not be negative"},
+    [COUNTING_TIMESTAMP_EXPR] = {"timestamp_expr", ARGUMENT_TEXT, 0, NULL},
+    [COUNTING_TRACKER] = {"tracker", ARGUMENT_TEXT, 0, NULL},
+    [COUNTING_RESTRICTION] = {"restriction", ARGUMENT_TEXT, 0, NULL},
+};
+
+/* Reads and checks one argument; text stays SQLite's. */
+static tr_code read_argument(int argument, sqlite3_value *value, tr_value *given, tr_error *err) {
+  const char *name = arguments[argument].name;
+  int64_t minimum = arguments[argument].minimum;
+  tr_code code;
+  int is_below = 0;
+  switch (arguments[argument].type) {
+  case ARGUMENT_INTEGER: {
+    int64_t integer;
+    code = tr_argument_integer(function_name, name, value, &integer, err);
+    if (code != TR_OK) return code;
+    is_below = integer < minimum;
+    *given = tr_value_integer(integer);
+    break;
+  }
+  case ARGUMENT_SECONDS: {
+    double seconds;
+    code = tr_argument_real(function_name, name, value, &seconds, err);
+    if (code != TR_OK) return code;
+    is_below = seconds < (double)minimum;
+    *given = tr_value_of_sqlite(value);
+    break;
+  }
+  default: {
+    tr_bytes text;
+    code = tr_argument_text(function_name, name, value, &text, err);
+    if (code != TR_OK) return code;
+    *given = tr_value_text(text);
+    break;
+  }
+  }
+  if (!is_below) return TR_OK;
+  return tr_argument_error(err, function_name, name, given, arguments[argument].below_minimum);
+}
+
+static int is_given(const request *r, int argument) {
+  return r->given[argument].type != TR_NULL;
+}
+
+static int64_t integer_or(const request *r, int argument, int64_t otherwise) {
+  return is_given(r, argument) ? r->given[argument].integer : otherwise;
+}
+
+/* Seconds as nanoseconds, at most 292 years. */
+static int64_t nanoseconds_or(const request *r, int argument, int64_t otherwise) {
+  if (!is_given(r, argument)) return otherwise;
+  const tr_value *given = &r->given[argument];
+  double seconds = given->type == TR_REAL ? given->real : (double)given->integer;
+  double nanoseconds = ceil(seconds * 1e9);
+  return nanoseconds < 0x1p63 ? (int64_t)nanoseconds : INT64_MAX;
+}
+
+/* What xFilter was given, sorted by the plan's marks. */
+static tr_code read_request(const char *plan, sqlite3_value **argv, request *r, tr_error *err) {
+  *r = (request){.bounds = tr_integer_bounds_all(), .limit = -1};
+  tr_code code = TR_OK;
+  for (int i = 0; plan[i] != '\0'; i++) {
+    int argument = counting_plan_argument(plan[i]);
+    if (argument >= 0 && sqlite3_value_type(argv[i]) == SQLITE_NULL) r->has_null = 1;
+  }
+  for (int i = 0; plan[i] != '\0' && code == TR_OK && !r->has_null; i++) {
+    int argument = counting_plan_argument(plan[i]), op = counting_plan_operator(plan[i]);
+    if (argument >= 0) {
+      code = read_argument(argument, argv[i], &r->given[argument], err);
+    } else if (op != 0) {
+      code = tr_integer_bounds_apply(&r->bounds, op, argv[i], err);
+    } else if (plan[i] == COUNTING_PLAN_LIST) {
+      r->list = argv[i];
+    } else if (plan[i] == COUNTING_PLAN_LIMIT) {
+      r->limit = sqlite3_value_int64(argv[i]);
+    } else {
+      r->offset = sqlite3_value_int64(argv[i]);
+    }
+  }
+  return code;
+}
+
+/* The arguments as columns: text is copied. */
+static tr_code keep_arguments(counting_cursor *cursor, const request *r, tr_error *err) {
+  for (int i = 0; i < COUNTING_ARGUMENTS; i++) {
+    cursor->given[i] = r->given[i];
+    if (r->given[i].type != TR_TEXT) continue;
+    tr_code code = tr_buffer_set(&cursor->texts[i], r->given[i].bytes, err);
+    if (code != TR_OK) {
+      cursor->given[i] = tr_value_null();
+      return code;
+    }
+    cursor->given[i] = tr_value_text(tr_buffer_bytes(&cursor->texts[i]));
+  }
+  if (!is_given(r, COUNTING_START)) cursor->given[COUNTING_START] = tr_value_integer(0);
+  if (!is_given(r, COUNTING_STEP)) cursor->given[COUNTING_STEP] = tr_value_integer(1);
+  return TR_OK;
+}
+
+/* --- Setting up a scan ---------------------------------------------------------------------- */
+
+static void end_scan(counting_cursor *cursor) {
+  if (cursor->tracker != NULL) {
+    tr_reader_close(&cursor->reader);
+    tr_named_tracker_end_scan(cursor->tracker);
+    tr_named_tracker_release(cursor->tracker);
+    cursor->tracker = NULL;
+  }
+  tr_free(cursor->list);
+  cursor->list = NULL;
+  cursor->is_started = cursor->is_paced = 0;
+  cursor->is_plain = cursor->is_eof = 1;
+}
+
+/* The sequence that the arguments describe. */
+static tr_code describe_source(const request *r, tr_counting_source *source, tr_error *err) {
+  int64_t start = integer_or(r, COUNTING_START, 0), step = integer_or(r, COUNTING_STEP, 1);
+  tr_error reason;
+  tr_code code =
+      is_given(r, COUNTING_UP_TO)
+          ? tr_counting_source_init(source, start, r->given[COUNTING_UP_TO].integer, step, &reason)
+          : tr_counting_source_init_unbounded(source, start, step, &reason);
+  if (code == TR_OK) return TR_OK;
+  return tr_argument_refused(err, function_name, "step", &r->given[COUNTING_STEP], &reason);
+}
+
+/* Reads the argument `restriction`: a range of integers. */
+static tr_code read_restriction(const request *r, tr_offset_range *range, tr_error *err) {
+  const tr_value *given = &r->given[COUNTING_RESTRICTION];
+  tr_restriction restriction;
+  tr_error reason;
+  tr_code code = tr_restriction_parse(&restriction, given->bytes, &reason);
+  if (code != TR_OK) return tr_argument_refused(err, function_name, "restriction", given, &reason);
+  if (restriction.kind == TR_BYTES) {
+    tr_restriction_free(&restriction);
+    return tr_argument_error(err, function_name, "restriction", given,
+                             "must be a range of integers");
+  }
+  *range = restriction.integers;
+  return TR_OK;
+}
+
+/* Cuts `range` to the offsets of the values within `bounds`. */
+static void cut_to_bounds(tr_offset_range *range, const tr_integer_bounds *bounds, int64_t step) {
+  int64_t from = tr_counting_offset(step > 0 ? bounds->low : bounds->high, step);
+  int64_t through = tr_counting_offset(step > 0 ? bounds->high : bounds->low, step);
+  if (from > range->from) range->from = from;
+  if (through < range->to) range->to = through + 1;
+  if (range->to < range->from) range->to = range->from;
+}
+
+static int compare_integers(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* How many numbers of an IN are read between two looks at the interrupt. */
+#define LIST_POLL 4096
+
+/* The numbers of `value IN (...)` that lie in `source`, ascending, each once. */
+static tr_code read_list(counting_cursor *cursor, sqlite3_value *in,
+                         const tr_counting_source *source, tr_error *err) {
+  size_t capacity = 0, size = 0;
+  sqlite3_value *item = NULL;
+  int rc = counting_list_first(in, &item);
+  for (size_t seen = 1; rc == SQLITE_OK && item != NULL; seen++) {
+    tr_integer_bounds is = tr_integer_bounds_all();
+    if (tr_integer_bounds_apply(&is, SQLITE_INDEX_CONSTRAINT_EQ, item, err) != TR_OK) {
+      return TR_NO_MEMORY;
+    }
+    if (is.low == is.high && tr_counting_source_contains(source, is.low)) {
+      if (size == capacity) {
+        capacity = capacity == 0 ? 16 : capacity * 2;
+        int64_t *grown = tr_realloc(cursor->list, capacity * sizeof *grown);
+        if (grown == NULL) return tr_error_no_memory(err);
+        cursor->list = grown;
+      }
+      cursor->list[size++] = is.low;
+    }
+    if (seen % LIST_POLL == 0) {
+      tr_code code = tr_interrupt_poll(&cursor->interrupt, err);
+      if (code != TR_OK) return code;
+    }
+    rc = counting_list_next(in, &item);
+  }
+  if (rc != SQLITE_OK && rc != SQLITE_DONE) {
+    return tr_error_of_sqlite(err, tr_host_db(host_of(cursor)), rc);
+  }
+  if (size > 1) qsort(cursor->list, size, sizeof *cursor->list, compare_integers);
+  cursor->list_size = 0;
+  for (size_t i = 0; i < size; i++) {
+    if (i == 0 || cursor->list[i] != cursor->list[i - 1]) {
+      cursor->list[cursor->list_size++] = cursor->list[i];
+    }
+  }
+  return TR_OK;
+}
+
+/* The list as the scan goes through it: the other way round if asked, without what OFFSET skips. */
+static void arrange_list(counting_cursor *cursor, int is_down, uint64_t offset, int64_t limit) {
+  int64_t *list = cursor->list;
+  for (size_t i = 0, j = cursor->list_size; is_down && i + 1 < j; i++) {
+    int64_t other = list[--j];
+    list[j] = list[i];
+    list[i] = other;
+  }
+  cursor->list_next = offset < cursor->list_size ? (size_t)offset : cursor->list_size;
+  size_t left = cursor->list_size - cursor->list_next;
+  if (limit >= 0 && (uint64_t)limit < left) {
+    cursor->list_size = cursor->list_next + (size_t)limit;
+  }
+}
+
+/* A scan that nobody can split: every term cuts the sequence. */
+static tr_code begin_untracked(counting_cursor *cursor, const request *r, int order,
+                               tr_error *err) {
+  tr_counting_source source;
+  tr_code code = describe_source(r, &source, err);
+  if (code != TR_OK) return code;
+  if (is_given(r, COUNTING_RESTRICTION)) {
+    tr_offset_range range;
+    code = read_restriction(r, &range, err);
+    if (code != TR_OK) return code;
+    tr_counting_source_restrict_offsets(&source, &range);
+  }
+  /* The table has its first max_records rows, whatever the query then asks of them. */
+  if (is_given(r, COUNTING_MAX_RECORDS)) {
+    tr_counting_source_take(&source, (uint64_t)r->given[COUNTING_MAX_RECORDS].integer);
+  }
+  tr_counting_source_restrict(&source, r->bounds.low, r->bounds.high);
+  uint64_t offset = r->offset > 0 ? (uint64_t)r->offset : 0;
+  int is_down = order == COUNTING_ORDER_NONE ? source.step < 0 : order == COUNTING_ORDER_DOWN;
+  if (r->list != NULL) {
+    code = read_list(cursor, r->list, &source, err);
+    if (code != TR_OK) return code;
+    arrange_list(cursor, is_down, offset, r->limit);
+    cursor->is_plain = 0;
+    cursor->is_eof = cursor->list_next == cursor->list_size;
+    return TR_OK;
+  }
+  if (is_down != (source.step < 0)) tr_counting_source_reverse(&source);
+  tr_counting_source_skip(&source, offset);
+  if (r->limit >= 0) tr_counting_source_take(&source, (uint64_t)r->limit);
+  cursor->value = source.first;
+  cursor->step = source.step;
+  cursor->last = source.last;
+  cursor->is_eof = source.is_empty;
+  return TR_OK;
+}
+
+/* A reference to the tracker `name`, opened over `range` unless it is open. */
+static tr_code find_or_open(tr_tracker_registry *trackers, const tr_value *name,
+                            const tr_offset_range *range, tr_named_tracker **tracker,
+                            tr_error *err) {
+  tr_restriction restriction = {.kind = TR_INTEGERS, .integers = *range};
+  tr_error reason;
+  /* Twice: between not finding a shared name and opening it, another connection may open it. */
+  for (int attempt = 0; attempt < 2; attempt++) {
+    *tracker = tr_tracker_registry_find(trackers, name->bytes, &reason);
+    if (*tracker != NULL) return TR_OK;
+    *tracker = tr_tracker_registry_open(trackers, name->bytes, &restriction, &reason);
+    if (*tracker != NULL) return TR_OK;
+  }
+  return tr_argument_refused(err, function_name, "tracker", name, &reason);
+}
+
+/* What of `source` the tracker still has to give: its restriction behind the last attempt. */
+static tr_code cut_to_tracker(tr_tracker *tracker, tr_counting_source *source, tr_error *err) {
+  tr_restriction left;
+  tr_code code = tr_tracker_current_restriction(tracker, &left, err);
+  if (code != TR_OK) return code;
+  int64_t attempted;
+  int has_attempted = tr_tracker_last_attempted(tracker, NULL, &attempted, err);
+  if (has_attempted < 0) return TR_NO_MEMORY;
+  if (has_attempted && attempted >= left.integers.from) {
+    left.integers.from = attempted < left.integers.to ? attempted + 1 : left.integers.to;
+  }
+  tr_counting_source_restrict_offsets(source, &left.integers);
+  return TR_OK;
+}
+
+/* A scan that claims each number. */
+static tr_code begin_tracked(counting_cursor *cursor, const request *r, tr_error *err) {
+  const tr_value *name = &r->given[COUNTING_TRACKER];
+  int64_t step = integer_or(r, COUNTING_STEP, 1);
+  const int64_t *up_to = is_given(r, COUNTING_UP_TO) ? &r->given[COUNTING_UP_TO].integer : NULL;
+  tr_counting_source source;
+  tr_code code = describe_source(r, &source, err);
+  if (code != TR_OK) return code;
+  tr_offset_range range = tr_counting_offsets(integer_or(r, COUNTING_START, 0), up_to, step);
+  if (is_given(r, COUNTING_RESTRICTION)) {
+    tr_offset_range part;
+    code = read_restriction(r, &part, err);
+    if (code != TR_OK) return code;
+    tr_counting_source_restrict_offsets(&source, &part);
+    tr_restriction whole = {.kind = TR_INTEGERS, .integers = range};
+    const tr_restriction other = {.kind = TR_INTEGERS, .integers = part};
+    code = tr_restriction_intersect(&whole, &other, err);
+    if (code != TR_OK) return code;
+    range = whole.integers;
+  }
+  tr_counting_source_restrict(&source, r->bounds.low, r->bounds.high);
+  cut_to_bounds(&range, &r->bounds, step);
+
+  tr_named_tracker *tracker;
+  code = find_or_open(tr_host_trackers(host_of(cursor)), name, &range, &tracker, err);
+  if (code != TR_OK) return code;
+  tr_error reason;
+  if (tr_tracker_kind(tracker->tracker) != TR_INTEGERS) {
+    code = tr_argument_error(err, function_name, "tracker", name, "is over byte keys");
+  } else if (tr_named_tracker_begin_scan(tracker, &reason) != TR_OK) {
+    code = tr_argument_refused(err, function_name, "tracker", name, &reason);
+  }
+  if (code != TR_OK) {
+    tr_named_tracker_release(tracker);
+    return code;
+  }
+  cursor->tracker = tracker;
+  cursor->reader_cursor.rest = source;
+  tr_reader_init(&cursor->reader, &tr_counting_cursor_class, &cursor->reader_cursor,
+                 tracker->tracker);
+  cursor->step = step;
+  cursor->is_plain = 0;
+  cursor->is_eof = 0;
+  return cut_to_tracker(tracker->tracker, &cursor->reader_cursor.rest, err);
+}
+
+static int64_t clock_now(void *interrupt) {
+  (void)interrupt;
+  return tr_monotonic_now();
+}
+
+static tr_code clock_wait_until(void *interrupt, int64_t time, tr_error *err) {
+  return tr_interrupt_sleep_until(interrupt, time, err);
+}
+
+/* A gate in front of the scan, where the arguments ask for one. */
+static tr_code begin_pacing(counting_cursor *cursor, const request *r, tr_error *err) {
+  int has_rate = is_given(r, COUNTING_RATE) || is_given(r, COUNTING_PERIOD);
+  /* An untracked scan was cut to max_records already. */
+  int64_t max_records = cursor->tracker == NULL ? -1 : integer_or(r, COUNTING_MAX_RECORDS, -1);
+  tr_pace pace = {
+      .rate = has_rate ? integer_or(r, COUNTING_RATE, 1) : 0,
+      .period = nanoseconds_or(r, COUNTING_PERIOD, 1000000000),
+      .max_records = max_records,
+      .max_read_time = nanoseconds_or(r, COUNTING_MAX_READ_TIME, -1),
+  };
+  cursor->is_paced = has_rate || max_records >= 0 || pace.max_read_time >= 0;
+  if (!cursor->is_paced) return TR_OK;
+  cursor->is_plain = 0;
+  tr_clock clock = {clock_now, clock_wait_until, &cursor->interrupt};
+  return tr_pacing_init(&cursor->pacing, &pace, clock, err);
+}
+
+/* The text of timestamp_expr, compiled; kept as long as the scans of a cursor ask for the same. */
+static tr_code begin_timestamps(counting_cursor *cursor, const request *r, tr_error *err) {
+  const tr_value *text = &r->given[COUNTING_TIMESTAMP_EXPR];
+  cursor->has_timestamp = 0;
+  if (cursor->timestamp_expression != NULL && text->type == TR_TEXT &&
+      tr_bytes_compare(text->bytes, tr_buffer_bytes(&cursor->texts[COUNTING_TIMESTAMP_EXPR])) ==
+          0) {
+    return TR_OK;
+  }
+  tr_value_expression_free(cursor->timestamp_expression);
+  cursor->timestamp_expression = NULL;
+  if (text->type == TR_NULL) return TR_OK;
+  tr_error reason;
+  tr_code code = tr_value_expression_create(text->bytes, &cursor->interrupt,
+                                            &cursor->timestamp_expression, &reason);
+  if (code == TR_OK) return TR_OK;
+  return tr_argument_refused(err, function_name, "timestamp_expr", text, &reason);
+}
+
+/* --- Moving --------------------------------------------------------------------------------- */
+
+/* The next number that the tracker lets us have: 1 in cursor->value, 0 the end, -1 failed. */
+static int next_claimed(counting_cursor *cursor, tr_error *err) {
+  int moved = cursor->is_started ? tr_reader_advance(&cursor->reader, err)
+                                 : tr_reader_start(&cursor->reader, err);
+  cursor->is_started = 1;
+  if (moved <= 0) return moved;
+  tr_position position;
+  if (tr_reader_current(&cursor->reader, &position, err) != TR_OK) return -1;
+  cursor->value = tr_counting_value(position.offset, cursor->step);
+  return 1;
+}
+
+/* 1 if there is another number, as far as can be told without a tracker's word. */
+static int is_more(const counting_cursor *cursor, int is_first) {
+  if (cursor->tracker != NULL) return !cursor->reader_cursor.rest.is_empty;
+  if (cursor->list != NULL) return cursor->list_next < cursor->list_size;
+  return is_first || cursor->value != cursor->last;
+}
+
+/* Moves a scan that is not plain; the first row of an untracked sequence is there already. */
+static int move(counting_cursor *cursor, int is_first) {
+  tr_error err;
+  int has_row = is_more(cursor, is_first);
+  if (has_row && cursor->is_paced) has_row = tr_pacing_admit(&cursor->pacing, &err);
+  if (cursor->tracker != NULL && (has_row == 1 || cursor->reader_cursor.rest.is_empty)) {
+    /* Without another number too: the reader then claims the end. */
+    has_row = next_claimed(cursor, &err);
+  } else if (has_row == 1 && cursor->list != NULL) {
+    cursor->value = cursor->list[cursor->list_next++];
+  } else if (has_row == 1 && !is_first) {
+    cursor->value = (int64_t)((uint64_t)cursor->value + (uint64_t)cursor->step);
+  }
+  cursor->is_eof = has_row != 1;
+  return has_row < 0 ? tr_vtab_error(cursor->base.pVtab, &err) : SQLITE_OK;
+}
+
+static int counting_next(sqlite3_vtab_cursor *base) {
+  counting_cursor *cursor = (counting_cursor *)base;
+  if (!cursor->is_plain) return move(cursor, 0);
+  if (cursor->value == cursor->last) {
+    cursor->is_eof = 1;
+  } else {
+    cursor->value = (int64_t)((uint64_t)cursor->value + (uint64_t)cursor->step);
+  }
+  return SQLITE_OK;
+}
+
+static int counting_filter(sqlite3_vtab_cursor *base, int order, const char *plan, int argc,
+                           sqlite3_value **argv) {
+  counting_cursor *cursor = (counting_cursor *)base;
+  (void)argc;
+  request r;
+  tr_error err;
+  end_scan(cursor);
+  tr_code code = read_request(plan, argv, &r, &err);
+  if (code == TR_OK && r.has_null) return SQLITE_OK;
+  if (code == TR_OK) code = begin_timestamps(cursor, &r, &err);
+  if (code == TR_OK) code = keep_arguments(cursor, &r, &err);
+  if (code == TR_OK) {
+    code = is_given(&r, COUNTING_TRACKER) ? begin_tracked(cursor, &r, &err)
+                                          : begin_untracked(cursor, &r, order, &err);
+  }
+  if (code == TR_OK) code = begin_pacing(cursor, &r, &err);
+  if (code != TR_OK) {
+    end_scan(cursor);
+    tr_value_expression_free(cursor->timestamp_expression);
+    cursor->timestamp_expression = NULL;
+    return tr_vtab_error(base->pVtab, &err);
+  }
+  return cursor->is_plain || cursor->is_eof ? SQLITE_OK : move(cursor, 1);
+}
+
+/* --- Columns -------------------------------------------------------------------------------- */
+
+static int64_t milliseconds_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* The present row's timestamp, taken once. */
+static tr_code take_timestamp(counting_cursor *cursor, tr_error *err) {
+  if (cursor->has_timestamp && cursor->timestamp_of == cursor->value) return TR_OK;
+  tr_value timestamp = tr_value_integer(0);
+  if (cursor->timestamp_expression == NULL) {
+    timestamp.integer = milliseconds_now();
+  } else {
+    const tr_value *text = &cursor->given[COUNTING_TIMESTAMP_EXPR];
+    tr_error reason;
+    tr_code code = tr_value_expression_evaluate(cursor->timestamp_expression, cursor->value,
+                                                &timestamp, &reason);
+    if (code == TR_INTERRUPTED) {
+      *err = reason;
+      return code;
+    }
+    if (code != TR_OK) {
+      return tr_argument_refused(err, function_name, "timestamp_expr", text, &reason);
+    }
+    if (timestamp.type == TR_REAL && fabs(timestamp.real) < 0x1p63) {
+      timestamp = tr_value_integer((int64_t)round(timestamp.real));
+    }
+    if (timestamp.type != TR_INTEGER && timestamp.type != TR_NULL) {
+      return tr_argument_error(err, function_name, "timestamp_expr", text,
+                               "must give milliseconds, a number that fits 64 bits");
+    }
+  }
+  cursor->timestamp = timestamp;
+  cursor->timestamp_of = cursor->value;
+  cursor->has_timestamp = 1;
+  return TR_OK;
+}
+
+static int counting_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+  counting_cursor *cursor = (counting_cursor *)base;
+  if (column == COUNTING_VALUE) {
+    sqlite3_result_int64(context, cursor->value);
+  } else if (column == COUNTING_TIMESTAMP) {
+    tr_error err;
+    if (take_timestamp(cursor, &err) == TR_OK) {
+      tr_result_value(context, &cursor->timestamp);
+    } else {
+      tr_result_error(context, NULL, &err);
+    }
+  } else {
+    tr_result_value(context, &cursor->given[column - COUNTING_FIRST_ARGUMENT]);
+  }
+  return SQLITE_OK;
+}
+
+static int counting_eof(sqlite3_vtab_cursor *base) {
+  return ((counting_cursor *)base)->is_eof;
+}
+
+/* Unique within a scan, and the same in the next. */
+static int counting_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
+  *rowid = ((counting_cursor *)base)->value;
+  return SQLITE_OK;
+}
+
+/* --- The table ------------------------------------------------------------------------------ */
+
+static int counting_connect(sqlite3 *db, void *host, int argc, const char *const *argv,
+                            sqlite3_vtab **vtab, char **message) {
+  (void)argc, (void)argv, (void)message;
+  int rc = sqlite3_declare_vtab(
+      db, "CREATE TABLE x(value INTEGER NOT NULL, timestamp INTEGER, up_to HIDDEN, start HIDDEN, "
+          "step HIDDEN,"
+          " rate HIDDEN, period HIDDEN, max_records HIDDEN, max_read_time HIDDEN,"
+          " timestamp_expr HIDDEN, tracker HIDDEN, restriction HIDDEN)");
+  if (rc == SQLITE_OK) rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+  if (rc != SQLITE_OK) return rc;
+  counting_table *table = tr_malloc(sizeof *table);
+  if (table == NULL) return SQLITE_NOMEM;
+  *table = (counting_table){.host = host};
+  *vtab = &table->base;
+  return SQLITE_OK;
+}
+
+static int counting_disconnect(sqlite3_vtab *vtab) {
+  tr_free(vtab);
+  return SQLITE_OK;
+}
+
+static int counting_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
+  counting_cursor *cursor = tr_malloc(sizeof *cursor);
+  if (cursor == NULL) return SQLITE_NOMEM;
+  *cursor = (counting_cursor){.is_plain = 1, .is_eof = 1};
+  cursor->interrupt.db = tr_host_db(((counting_table *)vtab)->host);
+  *opened = &cursor->base;
+  return SQLITE_OK;
+}
+
+static int counting_close(sqlite3_vtab_cursor *base) {
+  counting_cursor *cursor = (counting_cursor *)base;
+  end_scan(cursor);
+  tr_value_expression_free(cursor->timestamp_expression);
+  tr_interrupt_close(&cursor->interrupt);
+  for (int i = 0; i < COUNTING_ARGUMENTS; i++) tr_buffer_free(&cursor->texts[i]);
+  tr_free(cursor);
+  return SQLITE_OK;
+}
+
+int tr_register_counting_input(tr_host *host) {
+  static const sqlite3_module module = {
+      .iVersion = 0,
+      .xConnect = counting_connect,
+      .xBestIndex = counting_best_index,
+      .xDisconnect = counting_disconnect,
+      .xOpen = counting_open,
+      .xClose = counting_close,
+      .xFilter = counting_filter,
+      .xNext = counting_next,
+      .xEof = counting_eof,
+      .xColumn = counting_column,
+      .xRowid = counting_rowid,
+  };
+  return tr_host_register_module(host, function_name, &module);
+}

@@ -1,0 +1,287 @@
+/*
+** xBestIndex of counting_input: which terms of a query are taken, and what the scan will cost.
+**
+** Every term that is taken is applied exactly, so SQLite never looks at it again (omit). What is not
+** taken, SQLite checks row by row; then LIMIT and OFFSET are SQLite's too, for they count what is left.
+** (They also are while `value >= ...` compares with a parameter: see take_value_term.)
+**
+** Two arguments make the scan's own order and length matter, and take less: with `tracker` numbers are
+** claimed one by one in the sequence's direction, so the order cannot be turned, nothing is skipped
+** by OFFSET without a claim, and a join or an IN that starts the scan anew for each value gets no terms to start with;
+** with `max_read_time` the rows that count are those that come first.
+*/
+#include "counting_plan.h"
+
+#include <string.h>
+
+#include "reader/counting_source.h"
+
+/* Since when a table may take a whole IN, and look at the constants of a query. */
+#define VERSION_WITH_IN 3038000
+
+/* Guesses where a query has a parameter or another table's column. */
+#define UNKNOWN_END_ROWS 1000.0
+#define UNKNOWN_BOUND_SHARE 4.0
+#define LIST_ROWS 25.0
+
+static const struct {
+  char mark;
+  int op;
+} operators[] = {
+    {'=', SQLITE_INDEX_CONSTRAINT_EQ}, {'<', SQLITE_INDEX_CONSTRAINT_LT},
+    {'(', SQLITE_INDEX_CONSTRAINT_LE}, {'>', SQLITE_INDEX_CONSTRAINT_GT},
+    {')', SQLITE_INDEX_CONSTRAINT_GE},
+};
+#define OPERATOR_COUNT (sizeof operators / sizeof operators[0])
+
+int counting_plan_argument(char mark) {
+  return mark >= 'a' && mark < 'a' + COUNTING_ARGUMENTS ? mark - 'a' : -1;
+}
+
+int counting_plan_operator(char mark) {
+  for (size_t i = 0; i < OPERATOR_COUNT; i++) {
+    if (operators[i].mark == mark) return operators[i].op;
+  }
+  return 0;
+}
+
+static char mark_of_operator(int op) {
+  for (size_t i = 0; i < OPERATOR_COUNT; i++) {
+    if (operators[i].op == op) return operators[i].mark;
+  }
+  return '\0';
+}
+
+/* --- What newer hosts offer ----------------------------------------------------------------- */
+
+#if SQLITE_VERSION_NUMBER >= VERSION_WITH_IN
+static int host_has_in(void) {
+  return sqlite3_libversion_number() >= VERSION_WITH_IN;
+}
+
+/* 1 if constraint `i` is an IN that can be had whole; `take` asks for that. */
+static int in_list(sqlite3_index_info *info, int i, int take) {
+  return host_has_in() && sqlite3_vtab_in(info, i, take ? 1 : -1);
+}
+
+/* The constant on the right of constraint `i`, or NULL if it is not known yet. */
+static sqlite3_value *constant_of(sqlite3_index_info *info, int i) {
+  sqlite3_value *value = NULL;
+  if (!host_has_in() || sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK) return NULL;
+  return value;
+}
+
+int counting_list_first(sqlite3_value *list, sqlite3_value **item) {
+  return sqlite3_vtab_in_first(list, item);
+}
+
+int counting_list_next(sqlite3_value *list, sqlite3_value **item) {
+  return sqlite3_vtab_in_next(list, item);
+}
+#else
+static int host_has_in(void) {
+  return 0;
+}
+
+static int in_list(sqlite3_index_info *info, int i, int take) {
+  (void)info, (void)i, (void)take;
+  return 0;
+}
+
+static sqlite3_value *constant_of(sqlite3_index_info *info, int i) {
+  (void)info, (void)i;
+  return NULL;
+}
+
+int counting_list_first(sqlite3_value *list, sqlite3_value **item) {
+  (void)list, (void)item;
+  return SQLITE_DONE;
+}
+
+int counting_list_next(sqlite3_value *list, sqlite3_value **item) {
+  (void)list, (void)item;
+  return SQLITE_DONE;
+}
+#endif
+
+/* --- Taking terms --------------------------------------------------------------------------- */
+
+typedef struct plan {
+  sqlite3_index_info *info;
+  sqlite3_str *marks;
+  int taken;                           /* values that xFilter will be given */
+  int argument_at[COUNTING_ARGUMENTS]; /* the constraint that gives the argument, or -1 */
+  int has_left_term;                   /* something is left for SQLite to check */
+  int has_repeated_scan;               /* an argument is an IN: one scan for each */
+  int is_one_row;                      /* value = ... */
+  int has_list;
+  int unknown_bounds;  /* terms on value whose right side is not known yet */
+  int may_have_vector; /* one of them may be a row value */
+  tr_integer_bounds bounds;
+} plan;
+
+static void take(plan *p, int constraint, char mark) {
+  p->info->aConstraintUsage[constraint].argvIndex = ++p->taken;
+  p->info->aConstraintUsage[constraint].omit = 1;
+  sqlite3_str_appendchar(p->marks, 1, mark);
+}
+
+static int is_given(const plan *p, int argument) {
+  return p->argument_at[argument] >= 0;
+}
+
+static int is_limit(int op) {
+  return op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET;
+}
+
+/*
+** Arguments: the first `=` on each hidden column. SQLITE_CONSTRAINT: one comes from a table that this
+** plan reads later, and without it the result would be another.
+*/
+static int take_arguments(plan *p) {
+  for (int i = 0; i < COUNTING_ARGUMENTS; i++) p->argument_at[i] = -1;
+  for (int i = 0; i < p->info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *term = &p->info->aConstraint[i];
+    int argument = term->iColumn - COUNTING_FIRST_ARGUMENT;
+    if (is_limit(term->op) || argument < 0 || term->op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+    if (!term->usable) return SQLITE_CONSTRAINT;
+    if (is_given(p, argument)) continue;
+    p->argument_at[argument] = i;
+    if (in_list(p->info, i, 0)) p->has_repeated_scan = 1;
+    take(p, i, (char)('a' + argument));
+  }
+  return SQLITE_OK;
+}
+
+/* One term on value (or the rowid, which is the same). 0: left to SQLite. */
+static int take_value_term(plan *p, int i) {
+  const struct sqlite3_index_constraint *term = &p->info->aConstraint[i];
+  char mark = mark_of_operator(term->op);
+  if (!term->usable || mark == '\0') return 0;
+  if (term->op == SQLITE_INDEX_CONSTRAINT_EQ) {
+    int is_list = in_list(p->info, i, 0);
+    if (is_given(p, COUNTING_TRACKER) && (is_list || !host_has_in())) return 0;
+    if (is_list && p->has_list) return 0;
+    if (is_list) {
+      in_list(p->info, i, 1);
+      take(p, i, COUNTING_PLAN_LIST);
+      p->has_list = 1;
+      return 1;
+    }
+    p->is_one_row = 1;
+  }
+  take(p, i, mark);
+  sqlite3_value *constant = constant_of(p->info, i);
+  if (constant == NULL || tr_integer_bounds_apply(&p->bounds, term->op, constant, NULL) != TR_OK) {
+    p->unknown_bounds++;
+    /*
+    ** SQLite shows `(value, x) > (?, ?)` as value >= ?, and looks at the rows again itself. It cannot be
+    ** told from a plain value >= ?, and where a row may still be dropped, LIMIT is not ours.
+    */
+    if (term->op == SQLITE_INDEX_CONSTRAINT_LE || term->op == SQLITE_INDEX_CONSTRAINT_GE) {
+      p->may_have_vector = 1;
+    }
+  }
+  return 1;
+}
+
+static void take_value_terms(plan *p) {
+  p->bounds = tr_integer_bounds_all();
+  for (int i = 0; i < p->info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *term = &p->info->aConstraint[i];
+    if (is_limit(term->op) || p->info->aConstraintUsage[i].argvIndex > 0) continue;
+    int is_value = term->iColumn == COUNTING_VALUE || term->iColumn < 0;
+    if (!is_value || !take_value_term(p, i)) p->has_left_term = 1;
+  }
+}
+
+static int64_t constant_integer(const plan *p, int constraint, int64_t otherwise, int *is_known) {
+  sqlite3_value *constant = constraint < 0 ? NULL : constant_of(p->info, constraint);
+  *is_known =
+      constraint < 0 || (constant != NULL && sqlite3_value_type(constant) == SQLITE_INTEGER);
+  return constraint >= 0 && *is_known ? sqlite3_value_int64(constant) : otherwise;
+}
+
+/* The order that value alone decides: it is unique, so what follows it in ORDER BY changes nothing. */
+static int take_order(plan *p) {
+  sqlite3_index_info *info = p->info;
+  if (info->nOrderBy == 0) return COUNTING_ORDER_NONE;
+  int column = info->aOrderBy[0].iColumn;
+  if (column != COUNTING_VALUE && column >= 0) return COUNTING_ORDER_NONE;
+  int is_down = info->aOrderBy[0].desc;
+  if (is_given(p, COUNTING_TRACKER) || is_given(p, COUNTING_MAX_READ_TIME)) {
+    int is_known;
+    int64_t step = constant_integer(p, p->argument_at[COUNTING_STEP], 1, &is_known);
+    if (!is_known || (step < 0) != is_down) return COUNTING_ORDER_NONE;
+  }
+  info->orderByConsumed = 1;
+  return is_down ? COUNTING_ORDER_DOWN : COUNTING_ORDER_UP;
+}
+
+/* LIMIT and OFFSET, which count what all other terms leave, in the order that was asked for. */
+static void take_limits(plan *p) {
+  int limit = -1, offset = -1;
+  for (int i = 0; i < p->info->nConstraint; i++) {
+    if (!is_limit(p->info->aConstraint[i].op)) continue;
+    if (!p->info->aConstraint[i].usable) return;
+    if (p->info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT) {
+      limit = i;
+    } else {
+      offset = i;
+    }
+  }
+  if (p->has_left_term || p->may_have_vector || p->has_repeated_scan ||
+      is_given(p, COUNTING_TRACKER) || is_given(p, COUNTING_MAX_READ_TIME) ||
+      (p->info->nOrderBy > 0 && !p->info->orderByConsumed)) {
+    return;
+  }
+  if (offset >= 0) take(p, offset, COUNTING_PLAN_OFFSET);
+  if (limit >= 0) take(p, limit, COUNTING_PLAN_LIMIT);
+}
+
+/* --- What it will cost ---------------------------------------------------------------------- */
+
+/* Exact where the query's constants say it, else a guess on the large side. */
+static double estimate_rows(const plan *p) {
+  int knows_up_to, knows_start, knows_step, knows_max_records;
+  int64_t up_to = constant_integer(p, p->argument_at[COUNTING_UP_TO], 0, &knows_up_to);
+  int64_t start = constant_integer(p, p->argument_at[COUNTING_START], 0, &knows_start);
+  int64_t step = constant_integer(p, p->argument_at[COUNTING_STEP], 1, &knows_step);
+  int64_t max_records =
+      constant_integer(p, p->argument_at[COUNTING_MAX_RECORDS], -1, &knows_max_records);
+  if (p->is_one_row) return 1;
+  tr_counting_source source;
+  tr_code code = is_given(p, COUNTING_UP_TO)
+                     ? tr_counting_source_init(&source, start, up_to, step, NULL)
+                     : tr_counting_source_init_unbounded(&source, start, step, NULL);
+  if (code != TR_OK) return 1;
+  if (knows_max_records && max_records >= 0)
+    tr_counting_source_take(&source, (uint64_t)max_records);
+  tr_counting_source_restrict(&source, p->bounds.low, p->bounds.high);
+  double rows = (double)tr_counting_source_count(&source);
+  if (!(knows_up_to && knows_start && knows_step && knows_max_records)) rows = UNKNOWN_END_ROWS;
+  for (int i = 0; i < p->unknown_bounds; i++) rows /= UNKNOWN_BOUND_SHARE;
+  if (p->has_list && rows > LIST_ROWS) rows = LIST_ROWS;
+  return rows < 1 ? 1 : rows;
+}
+
+int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  (void)vtab;
+  plan p = {.info = info, .marks = sqlite3_str_new(NULL)};
+  int rc = take_arguments(&p);
+  if (rc != SQLITE_OK) {
+    sqlite3_free(sqlite3_str_finish(p.marks));
+    return rc;
+  }
+  take_value_terms(&p);
+  info->idxNum = take_order(&p);
+  take_limits(&p);
+  double rows = estimate_rows(&p);
+  info->estimatedRows = rows < 0x1p62 ? (sqlite3_int64)rows : (sqlite3_int64)1 << 62;
+  info->estimatedCost = rows + 1;
+  if (p.is_one_row) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+  rc = sqlite3_str_errcode(p.marks);
+  info->idxStr = sqlite3_str_finish(p.marks);
+  info->needToFreeIdxStr = 1;
+  return rc;
+}

@@ -1,0 +1,51 @@
+/*
+** What counting_input's xBestIndex tells its xFilter, and the columns that both know.
+**
+** A plan is idxStr: one mark for each value that xFilter is given, in that order:
+**   a .. j      an argument, in the order of the hidden columns
+**   = < ( > )   value =, <, <=, >, >=
+**   I           value IN, all of it at once
+**   L O         LIMIT, OFFSET
+** and idxNum, the order in which rows must come.
+**
+** Private to counting_input. Thread-safety: as SQLite's for one connection.
+*/
+#ifndef TR_EXT_COUNTING_PLAN_H
+#define TR_EXT_COUNTING_PLAN_H
+
+#include "host/integer_terms.h"
+
+enum { COUNTING_VALUE, COUNTING_TIMESTAMP, COUNTING_FIRST_ARGUMENT };
+
+enum {
+  COUNTING_UP_TO,
+  COUNTING_START,
+  COUNTING_STEP,
+  COUNTING_RATE,
+  COUNTING_PERIOD,
+  COUNTING_MAX_RECORDS,
+  COUNTING_MAX_READ_TIME,
+  COUNTING_TIMESTAMP_EXPR,
+  COUNTING_TRACKER,
+  COUNTING_RESTRICTION,
+  COUNTING_ARGUMENTS
+};
+
+enum { COUNTING_ORDER_NONE, COUNTING_ORDER_UP, COUNTING_ORDER_DOWN };
+
+#define COUNTING_PLAN_LIST 'I'
+#define COUNTING_PLAN_LIMIT 'L'
+#define COUNTING_PLAN_OFFSET 'O'
+
+/* The argument that a mark stands for, or -1. */
+int counting_plan_argument(char mark);
+/* The operator (SQLITE_INDEX_CONSTRAINT_...) of a mark for a term on value, or 0. */
+int counting_plan_operator(char mark);
+
+int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
+
+/* The values of an `I`; SQLITE_DONE behind the last. */
+int counting_list_first(sqlite3_value *list, sqlite3_value **item);
+int counting_list_next(sqlite3_value *list, sqlite3_value **item);
+
+#endif

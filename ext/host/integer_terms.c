@@ -1,0 +1,96 @@
+/*
+** One term, one pair of bounds: the other side becomes the largest integer not above it and the
+** smallest not below it, and the operator picks.
+*/
+#include "host/integer_terms.h"
+
+#include <math.h>
+
+/* Where a number lies on the line of int64. `floor` <= it <= `ceiling`, equal if it is an integer. */
+typedef struct place {
+  int side; /* -1 below the line, 0 on it, 1 above */
+  int64_t floor;
+  int64_t ceiling;
+} place;
+
+static place place_of_real(double real) {
+  if (real < -0x1p63) return (place){.side = -1};
+  if (real >= 0x1p63) return (place){.side = 1};
+  return (place){.floor = (int64_t)floor(real), .ceiling = (int64_t)ceil(real)};
+}
+
+static place place_of_value(sqlite3_value *value) {
+  switch (sqlite3_value_type(value)) {
+  case SQLITE_INTEGER: {
+    int64_t integer = sqlite3_value_int64(value);
+    return (place){.floor = integer, .ceiling = integer};
+  }
+  case SQLITE_FLOAT: return place_of_real(sqlite3_value_double(value));
+  default: return (place){.side = 1};
+  }
+}
+
+static void keep_nothing(tr_integer_bounds *bounds) {
+  *bounds = (tr_integer_bounds){.low = 1, .high = 0};
+}
+
+static void keep_up_to(tr_integer_bounds *bounds, int64_t high) {
+  if (high < bounds->high) bounds->high = high;
+}
+
+static void keep_from(tr_integer_bounds *bounds, int64_t low) {
+  if (low > bounds->low) bounds->low = low;
+}
+
+tr_integer_bounds tr_integer_bounds_all(void) {
+  return (tr_integer_bounds){.low = INT64_MIN, .high = INT64_MAX};
+}
+
+static void apply(tr_integer_bounds *bounds, int op, place at) {
+  int keeps_below = op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
+  int keeps_above = op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
+  if (at.side != 0) {
+    if (!(at.side > 0 ? keeps_below : keeps_above)) keep_nothing(bounds);
+    return;
+  }
+  switch (op) {
+  case SQLITE_INDEX_CONSTRAINT_LT:
+    if (at.ceiling == INT64_MIN) {
+      keep_nothing(bounds);
+    } else {
+      keep_up_to(bounds, at.ceiling - 1);
+    }
+    break;
+  case SQLITE_INDEX_CONSTRAINT_LE: keep_up_to(bounds, at.floor); break;
+  case SQLITE_INDEX_CONSTRAINT_GT:
+    if (at.floor == INT64_MAX) {
+      keep_nothing(bounds);
+    } else {
+      keep_from(bounds, at.floor + 1);
+    }
+    break;
+  case SQLITE_INDEX_CONSTRAINT_GE: keep_from(bounds, at.ceiling); break;
+  default: /* EQ: a fraction lies between two integers, and then low > high */
+    keep_from(bounds, at.ceiling);
+    keep_up_to(bounds, at.floor);
+    break;
+  }
+}
+
+tr_code tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value,
+                                tr_error *err) {
+  int type = sqlite3_value_type(value);
+  if (type == SQLITE_NULL) {
+    keep_nothing(bounds);
+  } else if (type == SQLITE_TEXT) {
+    /* Of a copy: the affinity is applied in place, and the argument may be used elsewhere as text. */
+    sqlite3_value *number = sqlite3_value_dup(value);
+    if (number == NULL) return tr_error_no_memory(err);
+    sqlite3_value_numeric_type(number);
+    apply(bounds, op, place_of_value(number));
+    sqlite3_value_free(number);
+  } else {
+    apply(bounds, op, place_of_value(value));
+  }
+  return TR_OK;
+}

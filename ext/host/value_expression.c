@@ -1,0 +1,132 @@
+/*
+** The sandbox: CREATE VIEW output(result) AS SELECT (expression) FROM (SELECT current_value() AS value),
+** where current_value() is ours and gives what is being evaluated.
+**
+** A view, because SQLite holds what stands in a schema to the rules that we want (untrusted: functions
+** marked INNOCUOUS only, no parameters), also for functions that the program registers on every
+** connection (sqlite3_auto_extension).
+*/
+#include "host/value_expression.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Virtual machine steps between two looks at the caller's interrupt. */
+#define STEPS_BETWEEN_POLLS 1000
+
+struct tr_value_expression {
+  sqlite3 *db;
+  sqlite3_stmt *stmt;
+  tr_interrupt *interrupt;
+  tr_error stopped; /* why the caller's connection ended the evaluation; code TR_OK: it did not */
+  int64_t value;
+};
+
+static void current_value(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc, (void)argv;
+  const tr_value_expression *expression = sqlite3_user_data(context);
+  sqlite3_result_int64(context, expression->value);
+}
+
+static int is_stopped(void *pointer) {
+  tr_value_expression *expression = pointer;
+  return tr_interrupt_poll(expression->interrupt, &expression->stopped) != TR_OK;
+}
+
+/* Fills `err` from the sandbox, or with what stopped it. */
+static tr_code fail(tr_value_expression *expression, int rc, tr_error *err) {
+  if (expression->stopped.code != TR_OK) {
+    if (err != NULL) *err = expression->stopped;
+    return expression->stopped.code;
+  }
+  return tr_error_of_sqlite(err, expression->db, rc);
+}
+
+static int open_sandbox(tr_value_expression *expression) {
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+  int rc = sqlite3_open_v2(":memory:", &expression->db, flags, NULL);
+  sqlite3 *db = expression->db;
+  if (rc == SQLITE_OK) rc = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 1, NULL);
+  if (rc == SQLITE_OK) {
+    rc = sqlite3_create_function(db, "current_value", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS, expression,
+                                 current_value, NULL, NULL);
+  }
+  return rc;
+}
+
+/* Runs the one statement that `sql` may hold. */
+static tr_code run(tr_value_expression *expression, const char *sql, tr_error *err) {
+  const char *rest;
+  int rc = sqlite3_prepare_v2(expression->db, sql, -1, &expression->stmt, &rest);
+  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, expression->db, rc);
+  if (*rest != '\0') return tr_error_set(err, TR_INVALID_ARGUMENT, "more than one expression");
+  sqlite3_step(expression->stmt);
+  rc = sqlite3_finalize(expression->stmt);
+  expression->stmt = NULL;
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, expression->db, rc);
+}
+
+static tr_code compile(tr_value_expression *expression, tr_bytes sql, tr_error *err) {
+  if (sql.size > 0 && memchr(sql.data, 0, sql.size) != NULL) {
+    return tr_error_set(err, TR_INVALID_ARGUMENT, "has a zero byte");
+  }
+  /* The new line ends a comment in the expression. */
+  char *view = sqlite3_mprintf("CREATE VIEW output(result) AS SELECT (%.*s\n)"
+                               " FROM (SELECT current_value() AS value)",
+                               (int)sql.size, (const char *)sql.data);
+  if (view == NULL) return tr_error_no_memory(err);
+  tr_code code = run(expression, view, err);
+  sqlite3_free(view);
+  if (code != TR_OK) return code;
+  int rc =
+      sqlite3_prepare_v2(expression->db, "SELECT result FROM output", -1, &expression->stmt, NULL);
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, expression->db, rc);
+}
+
+tr_code tr_value_expression_create(tr_bytes sql, tr_interrupt *interrupt,
+                                   tr_value_expression **created, tr_error *err) {
+  *created = NULL;
+  tr_value_expression *expression = tr_malloc(sizeof *expression);
+  if (expression == NULL) return tr_error_no_memory(err);
+  *expression = (tr_value_expression){.interrupt = interrupt};
+  int rc = open_sandbox(expression);
+  tr_code code = TR_OK;
+  if (expression->db == NULL) {
+    code = tr_error_no_memory(err);
+  } else if (rc != SQLITE_OK) {
+    code = tr_error_of_sqlite(err, expression->db, rc);
+  } else {
+    code = compile(expression, sql, err);
+  }
+  if (code != TR_OK) {
+    tr_value_expression_free(expression);
+    return code;
+  }
+  sqlite3_progress_handler(expression->db, STEPS_BETWEEN_POLLS, is_stopped, expression);
+  *created = expression;
+  return TR_OK;
+}
+
+void tr_value_expression_free(tr_value_expression *expression) {
+  if (expression == NULL) return;
+  sqlite3_finalize(expression->stmt);
+  sqlite3_close(expression->db);
+  tr_free(expression);
+}
+
+tr_code tr_value_expression_evaluate(tr_value_expression *expression, int64_t value,
+                                     tr_value *result, tr_error *err) {
+  sqlite3_reset(expression->stmt);
+  expression->stopped.code = TR_OK;
+  expression->value = value;
+  int rc = sqlite3_step(expression->stmt);
+  if (rc != SQLITE_ROW) {
+    rc = sqlite3_reset(expression->stmt);
+    if (rc == SQLITE_OK) return tr_error_set(err, TR_INVALID_ARGUMENT, "gives no value");
+    return fail(expression, rc, err);
+  }
+  *result = tr_value_of_column(expression->stmt, 0);
+  return TR_OK;
+}
