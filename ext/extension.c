@@ -45,6 +45,7 @@ static int (*const surfaces[])(tr_host *) = {
     tr_register_trackers,
     tr_register_combine_functions,
     tr_register_counting_input,
+    tr_register_sketches,
 };
 
 #if defined(_WIN32)

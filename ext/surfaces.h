@@ -12,5 +12,6 @@ int tr_register_keys(tr_host *host);
 int tr_register_trackers(tr_host *host);
 int tr_register_combine_functions(tr_host *host);
 int tr_register_counting_input(tr_host *host);
+int tr_register_sketches(tr_host *host);
 
 #endif

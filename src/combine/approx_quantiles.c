@@ -10,16 +10,15 @@
 #include "base/little_endian.h"
 #include "combine/functions.h"
 
-#define LEAST_K 1024
 /* approx_quantiles needs ranks within 1/n, and tr_kll_rank_error(k) is 5/k. */
 #define K_PER_QUANTILE 5
 #define HEAD_SIZE 5
 
 int tr_quantiles_k(const tr_combine *combine) {
-  if (combine->fn != &tr_combine_approx_quantiles) return LEAST_K;
+  if (combine->fn != &tr_combine_approx_quantiles) return TR_QUANTILES_LEAST_K;
   int64_t k = combine->parameters[1].integer * K_PER_QUANTILE;
   k = (k + TR_KLL_BATCH - 1) / TR_KLL_BATCH * TR_KLL_BATCH;
-  return k < LEAST_K ? LEAST_K : (int)k;
+  return k < TR_QUANTILES_LEAST_K ? TR_QUANTILES_LEAST_K : (int)k;
 }
 
 static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {

@@ -23,6 +23,8 @@
 #include "combine/combine.h"
 #include "combine/kll.h"
 
+/* The k of the sketches, at least: so many values are exact. */
+#define TR_QUANTILES_LEAST_K 1024
 /* Values of n that approx_quantiles takes. */
 #define TR_QUANTILES_MIN 2
 #define TR_QUANTILES_MAX 13000

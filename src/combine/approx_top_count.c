@@ -8,11 +8,10 @@
 #include "base/memory.h"
 #include "combine/functions.h"
 
-#define LEAST_LG_MAX 12
 #define HEAD_SIZE 8
 
 int tr_top_count_lg_max(const tr_combine *combine) {
-  int lg_max = LEAST_LG_MAX;
+  int lg_max = TR_TOP_COUNT_LEAST_LG;
   while ((int64_t)1 << lg_max < 8 * combine->parameters[1].integer) lg_max++;
   return lg_max;
 }

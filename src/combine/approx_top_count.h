@@ -22,6 +22,8 @@
 #include "combine/combine.h"
 #include "combine/frequent_items.h"
 
+/* The lg_max of the sketch, at least. */
+#define TR_TOP_COUNT_LEAST_LG 12
 /* The largest n. */
 #define TR_TOP_COUNT_MAX 10000
 

@@ -45,4 +45,6 @@ extern const tr_combine_fn tr_combine_approx_quantile;
 extern const tr_combine_fn tr_combine_approx_count_distinct;
 extern const tr_combine_fn tr_combine_approx_top_count;
 
+extern const tr_combine_fn tr_combine_histogram;
+
 #endif

@@ -37,11 +37,13 @@ static uint32_t next_coin(tr_kll *kll, int level) {
 
 /* --- memory ------------------------------------------------------------------------------- */
 
-static tr_code grow(tr_kll_item **items, uint32_t *capacity, size_t needed, size_t slots,
-                    tr_error *err) {
+/* Grows an array to `needed` items, each in so many slots. */
+static tr_code grow(tr_kll *kll, tr_kll_item **items, uint32_t *capacity, size_t needed,
+                    size_t slots, tr_error *err) {
   if (needed <= *capacity) return TR_OK;
   tr_kll_item *grown = tr_realloc(*items, needed * slots * sizeof **items);
   if (grown == NULL) return tr_error_no_memory(err);
+  kll->heap_size += (needed - *capacity) * slots * sizeof *grown;
   *items = grown;
   *capacity = (uint32_t)needed;
   return TR_OK;
@@ -54,6 +56,7 @@ tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err) {
     tr_kll_level *levels = tr_realloc(kll->levels, size);
     if (levels == NULL) return tr_error_no_memory(err);
     for (int h = kll->level_count; h <= height; h++) levels[h] = (tr_kll_level){0};
+    kll->heap_size += (size_t)(height + 1 - kll->level_count) * sizeof *levels;
     kll->levels = levels;
     kll->level_count = (uint8_t)(height + 1);
   }
@@ -61,12 +64,12 @@ tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err) {
   size_t needed = level->count + more;
   if (needed <= level->capacity) return TR_OK;
   /* Some air above, so that a level that keeps growing is not moved each time. */
-  return grow(&level->items, &level->capacity, needed + needed / 4, 1, err);
+  return grow(kll, &level->items, &level->capacity, needed + needed / 4, 1, err);
 }
 
 void tr_kll_drop_item(tr_kll *kll, tr_kll_item item) {
   if (kll->kind != TR_KLL_TEXT || kll->is_borrowing) return;
-  kll->text_size -= tr_kll_text_memory(item.text);
+  kll->heap_size -= tr_kll_text_memory(item.text);
   tr_free(item.text);
 }
 
@@ -98,13 +101,7 @@ void tr_kll_free(tr_kll *kll) {
 }
 
 size_t tr_kll_heap_size(const tr_kll *kll) {
-  size_t size = kll->text_size + kll->batch_capacity * sizeof *kll->batch +
-                2 * kll->input_capacity * sizeof *kll->input +
-                kll->level_count * sizeof *kll->levels;
-  for (int h = 0; h < kll->level_count; h++) {
-    size += kll->levels[h].capacity * sizeof *kll->levels[h].items;
-  }
-  return size;
+  return kll->heap_size;
 }
 
 /* --- compaction --------------------------------------------------------------------------- */
@@ -143,9 +140,11 @@ static tr_code promote(tr_kll *kll, tr_kll_item *items, uint32_t count, int heig
 }
 
 /* Levels fill in turn: one that was emptied gives its memory back, or all would stay at their peak. */
-static void give_back(tr_kll_level *level) {
+static void give_back(tr_kll *kll, tr_kll_level *level) {
+  if (level->capacity <= TR_KLL_LEAST_LEVEL) return;
   tr_kll_item *smaller = tr_realloc(level->items, TR_KLL_LEAST_LEVEL * sizeof *level->items);
   if (smaller == NULL) return;
+  kll->heap_size -= (level->capacity - TR_KLL_LEAST_LEVEL) * sizeof *level->items;
   level->items = smaller;
   level->capacity = TR_KLL_LEAST_LEVEL;
 }
@@ -166,7 +165,7 @@ static tr_code compact_levels(tr_kll *kll, tr_error *err) {
     tr_code code = promote(kll, items, kll->levels[height].count, height, &left, err);
     if (code != TR_OK) return code;
     kll->levels[height].count = left;
-    give_back(&kll->levels[height]);
+    give_back(kll, &kll->levels[height]);
   }
 }
 
@@ -208,7 +207,7 @@ static tr_code reserve_input(tr_kll *kll, uint32_t more, tr_error *err) {
   if (needed <= kll->input_capacity) return TR_OK;
   if (doubled > most) doubled = most;
   /* Twice as many slots: the second half is where sorting works. */
-  return grow(&kll->input, &kll->input_capacity, needed > doubled ? needed : doubled, 2, err);
+  return grow(kll, &kll->input, &kll->input_capacity, needed > doubled ? needed : doubled, 2, err);
 }
 
 /* --- adding ------------------------------------------------------------------------------- */
@@ -292,7 +291,7 @@ static tr_code take_batch(tr_kll *kll, tr_error *err) {
 static tr_code make_room(tr_kll *kll, tr_error *err) {
   uint32_t capacity = kll->batch_capacity;
   if (capacity == TR_KLL_BATCH) return take_batch(kll, err);
-  return grow(&kll->batch, &kll->batch_capacity, capacity == 0 ? 4 : capacity * 2, 1, err);
+  return grow(kll, &kll->batch, &kll->batch_capacity, capacity == 0 ? 4 : capacity * 2, 1, err);
 }
 
 static inline tr_code add_item(tr_kll *kll, tr_kll_item item, tr_error *err) {

@@ -75,7 +75,7 @@ typedef struct tr_kll {
   tr_kll_item minimum, maximum; /* of these */
   uint64_t random;
   uint64_t coins, paired; /* for each level: the last coin, and whether its opposite is due */
-  size_t text_size;       /* bytes that texts own */
+  size_t heap_size;       /* bytes owned */
 } tr_kll;
 
 /* The empty sketch. */

@@ -24,7 +24,7 @@ tr_code tr_kll_make_text(tr_kll *kll, tr_bytes bytes, tr_kll_item *item, tr_erro
     text->prefix = text->prefix << 8 | (i < bytes.size ? bytes.data[i] : 0);
   }
   if (bytes.size > 0) memcpy(text->bytes, bytes.data, bytes.size);
-  kll->text_size += sizeof *text + bytes.size;
+  kll->heap_size += sizeof *text + bytes.size;
   item->text = text;
   return TR_OK;
 }

@@ -32,6 +32,7 @@ static const tr_combine_fn *const functions[] = {
     &tr_combine_approx_quantile,
     &tr_combine_approx_count_distinct,
     &tr_combine_approx_top_count,
+    &tr_combine_histogram,
 };
 
 #define FUNCTION_COUNT ((int)(sizeof functions / sizeof functions[0]))

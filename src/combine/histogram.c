@@ -1,0 +1,309 @@
+/*
+** histogram(x, bins): a small picture of where the numbers of a column lie, as text.
+**
+**    -50 ..   0   9123  ██████████████████████
+**      0 ..  50  16840  ████████████████████████████████████████
+**     50 .. 100   1577  ███▊
+**
+** Bins are equally wide and half open: an edge belongs to the bin above it. Their width is the least of
+** 1, 2 or 5 times a power of ten with which `bins` of them or fewer cover all values, and edges are
+** multiples of it, so that they read well. Infinities have rows of their own. NULLs are ignored, text
+** and BLOBs refused; no rows give NULL.
+**
+** Counts come from a KLL sketch (kll.h) of k = 2048: exact up to 2048 values, within 1/400 of all values
+** beyond; they always sum to the number of values. So any number of
+** rows takes one pass and some 100 KB, and histograms of parts merge.
+**
+** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3 is
+** not 0.30000000000000004.
+*/
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/argument.h"
+#include "base/memory.h"
+#include "combine/functions.h"
+#include "combine/kll.h"
+
+#define K 2048
+/* Zero is always an edge, so values on both sides of it need two. */
+#define MIN_BINS 2
+#define MAX_BINS 1000
+/* The longest bar, in characters; a character has eighths. */
+#define BAR_WIDTH 40
+#define EDGE_SIZE 48
+
+static tr_code check_parameters(const tr_combine *combine, tr_error *err) {
+  return tr_combine_check_integer(combine, 1, MIN_BINS, MAX_BINS, err);
+}
+
+static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {
+  (void)combine, (void)err;
+  *(tr_kll *)state = tr_kll_empty(TR_KLL_INTEGER, K);
+  return TR_OK;
+}
+
+static tr_code add_input(const tr_combine *combine, void *state, const tr_value *inputs,
+                         tr_error *err) {
+  switch (inputs[0].type) {
+  case TR_NULL: return TR_OK;
+  case TR_INTEGER: return tr_kll_add_integer(state, inputs[0].integer, err);
+  case TR_REAL: return tr_kll_add_real(state, inputs[0].real, err);
+  default: return tr_argument_error(err, combine->fn->name, "x", &inputs[0], "must be a number");
+  }
+}
+
+static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
+                                  tr_error *err) {
+  (void)combine;
+  return tr_kll_merge(state, other, err);
+}
+
+/* --- bins --------------------------------------------------------------------------------- */
+
+/* Bin i lies from (first + i) * step units to (first + i + 1) * step units, a unit being 10^exponent. */
+typedef struct bins {
+  int64_t first;
+  int step, exponent;
+  int count;
+  uint64_t *counts; /* and behind them: below all bins (-infinity), above (infinity) */
+} bins;
+
+static double scaled(double units, int exponent) {
+  return exponent < 0 ? units / pow(10, -exponent) : units * pow(10, exponent);
+}
+
+static double edge_at(const bins *b, int64_t i) {
+  return scaled((double)((b->first + i) * b->step), b->exponent);
+}
+
+/* Bins of that width which cover low..high, or 0 if there would be more than `most`. */
+static int try_width(bins *b, double low, double high, int most) {
+  double width = scaled(b->step, b->exponent);
+  double first = floor(low / width), last = floor(high / width);
+  if (!(last - first < most)) return 0;
+  b->first = (int64_t)first;
+  b->count = (int)(last - first) + 1;
+  /* Division may have rounded over an edge. */
+  if (edge_at(b, 0) > low) b->first--, b->count++;
+  if (edge_at(b, b->count) <= high) b->count++;
+  return b->count <= most;
+}
+
+/* The narrowest bins; at least so wide that a double can tell the edges apart. */
+static void choose_width(bins *b, double low, double high, int most) {
+  static const int steps[] = {1, 2, 5};
+  double largest = fmax(fabs(low), fabs(high));
+  double least = fmax((high - low) / most, largest * 0x1p-44);
+  if (low == high) least = fmax(least, 1);
+  for (b->exponent = (int)floor(log10(least)) - 1;; b->exponent++) {
+    for (int i = 0; i < 3; i++) {
+      b->step = steps[i];
+      if (scaled(b->step, b->exponent) >= least && try_width(b, low, high, most)) return;
+    }
+  }
+}
+
+static double number_of(const tr_kll *kll, tr_kll_item item) {
+  tr_value value = tr_kll_value(kll, item);
+  return value.type == TR_INTEGER ? (double)value.integer : value.real;
+}
+
+/* The lowest and the highest finite value; 0 if there is none. */
+static int find_finite(const tr_kll *kll, const tr_kll_view *view, double *low, double *high) {
+  *low = INFINITY, *high = -INFINITY;
+  double ends[] = {number_of(kll, view->minimum), number_of(kll, view->maximum)};
+  for (int i = 0; i < 2; i++) {
+    if (isfinite(ends[i])) *low = fmin(*low, ends[i]), *high = fmax(*high, ends[i]);
+  }
+  for (size_t i = 0; i < view->count; i++) {
+    double x = number_of(kll, view->entries[i].item);
+    if (isfinite(x)) *low = fmin(*low, x), *high = fmax(*high, x);
+  }
+  return *low <= *high;
+}
+
+static void count_values(const tr_kll *kll, const tr_kll_view *view, bins *b) {
+  int bin = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    double x = number_of(kll, view->entries[i].item);
+    while (bin < b->count - 1 && x >= edge_at(b, bin + 1)) bin++;
+    int at = x == -INFINITY ? b->count : x == INFINITY ? b->count + 1 : bin;
+    b->counts[at] += view->entries[i].weight;
+  }
+}
+
+static tr_code make_bins(const tr_kll *kll, int most, bins *b, tr_error *err) {
+  tr_kll_view view;
+  double low, high;
+  tr_code code = tr_kll_view_of(kll, &view, err);
+  if (code != TR_OK) return code;
+  *b = (bins){.count = 0};
+  if (find_finite(kll, &view, &low, &high)) choose_width(b, low, high, most);
+  size_t size = (size_t)(b->count + 2) * sizeof *b->counts;
+  b->counts = tr_malloc(size);
+  if (b->counts == NULL) {
+    code = tr_error_no_memory(err);
+  } else {
+    memset(b->counts, 0, size);
+    count_values(kll, &view, b);
+  }
+  tr_kll_view_free(&view);
+  return code;
+}
+
+/* --- the picture -------------------------------------------------------------------------- */
+
+/* `units` of 10^exponent as plain digits, or with an exponent where that would be long. */
+static void print_edge(int64_t units, int exponent, char *text) {
+  char digits[24];
+  if (units == 0 || (exponent >= 0 && exponent <= 12)) {
+    int zeros = units == 0 ? 0 : exponent;
+    snprintf(text, EDGE_SIZE, "%lld%.*s", (long long)units, zeros, "000000000000");
+    return;
+  }
+  if (exponent > 12 || exponent < -12) {
+    snprintf(text, EDGE_SIZE, "%llde%d", (long long)units, exponent);
+    return;
+  }
+  /* At least one digit before the point. */
+  snprintf(digits, sizeof digits, "%0*lld", 1 - exponent, (long long)llabs(units));
+  int whole = (int)strlen(digits) + exponent;
+  snprintf(text, EDGE_SIZE, "%s%.*s.%s", units < 0 ? "-" : "", whole, digits, digits + whole);
+}
+
+static void print_bin_edge(const bins *b, int i, char *text) {
+  print_edge((b->first + i) * b->step, b->exponent, text);
+}
+
+static tr_code append_bar(tr_buffer *text, uint64_t count, uint64_t highest, tr_error *err) {
+  /* U+2588 is a full block; U+258F to U+2589 are one to seven eighths. */
+  int eighths = (int)(8.0 * BAR_WIDTH * (double)count / (double)highest + 0.5);
+  if (eighths == 0 && count > 0) eighths = 1;
+  tr_code code = eighths > 0 ? tr_buffer_append_text(text, "  ", err) : TR_OK;
+  for (; code == TR_OK && eighths > 0; eighths -= 8) {
+    uint8_t block[] = {0xe2, 0x96, (uint8_t)(eighths >= 8 ? 0x88 : 0x90 - eighths)};
+    code = tr_buffer_append(text, (tr_bytes){block, sizeof block}, err);
+  }
+  return code;
+}
+
+/* Columns: lower and upper edge, count, bar. */
+typedef struct picture {
+  const bins *bins;
+  int edge_width, count_width;
+  uint64_t highest;
+  tr_buffer *text;
+} picture;
+
+static tr_code append_row(picture *p, const char *low, const char *high, uint64_t count,
+                          tr_error *err) {
+  tr_code code = TR_OK;
+  if (p->text->size > 0) code = tr_buffer_append_byte(p->text, '\n', err);
+  if (code != TR_OK) return code;
+  const char *between = low[0] != '\0' && high[0] != '\0' ? " .. " : "    ";
+  code = tr_buffer_printf(p->text, err, "%*s%s%*s  %*llu", p->edge_width, low, between,
+                          p->edge_width, high, p->count_width, (unsigned long long)count);
+  return code == TR_OK ? append_bar(p->text, count, p->highest, err) : code;
+}
+
+static void measure(picture *p) {
+  const bins *b = p->bins;
+  char text[EDGE_SIZE];
+  int has_infinities = b->counts[b->count] > 0 || b->counts[b->count + 1] > 0;
+  p->edge_width = has_infinities ? (int)strlen("-infinity") : 1;
+  for (int i = 0; i <= b->count && b->count > 0; i++) {
+    print_bin_edge(b, i, text);
+    if ((int)strlen(text) > p->edge_width) p->edge_width = (int)strlen(text);
+  }
+  for (int i = 0; i < b->count + 2; i++) {
+    if (b->counts[i] > p->highest) p->highest = b->counts[i];
+  }
+  p->count_width = snprintf(NULL, 0, "%llu", (unsigned long long)p->highest);
+}
+
+static tr_code draw(const bins *b, tr_buffer *text, tr_error *err) {
+  picture p = {.bins = b, .text = text};
+  char low[EDGE_SIZE], high[EDGE_SIZE];
+  measure(&p);
+  tr_code code = TR_OK;
+  if (b->counts[b->count] > 0) code = append_row(&p, "-infinity", "", b->counts[b->count], err);
+  for (int i = 0; code == TR_OK && i < b->count; i++) {
+    print_bin_edge(b, i, low);
+    print_bin_edge(b, i + 1, high);
+    code = append_row(&p, low, high, b->counts[i], err);
+  }
+  if (code == TR_OK && b->counts[b->count + 1] > 0) {
+    code = append_row(&p, "", "infinity", b->counts[b->count + 1], err);
+  }
+  return code;
+}
+
+static tr_code extract_output(const tr_combine *combine, const void *state,
+                              tr_combine_output *output, tr_error *err) {
+  const tr_kll *kll = state;
+  output->value = tr_value_null();
+  if (tr_kll_count(kll) == 0) return TR_OK;
+  bins b = {.counts = NULL};
+  tr_code code = make_bins(kll, (int)combine->parameters[1].integer, &b, err);
+  if (code == TR_OK) code = draw(&b, &output->storage, err);
+  tr_free(b.counts);
+  if (code == TR_OK) output->value = tr_value_text(tr_buffer_bytes(&output->storage));
+  return code;
+}
+
+/* --- bytes -------------------------------------------------------------------------------- */
+
+/* How numbers stand, in one byte, then the sketch. */
+static tr_code write_accumulator(const tr_combine *combine, const void *state, tr_buffer *bytes,
+                                 tr_error *err) {
+  (void)combine;
+  const tr_kll *kll = state;
+  tr_kll_items items = kll->kind == TR_KLL_INTEGER ? TR_KLL_INT64 : TR_KLL_DOUBLE;
+  tr_code code = tr_buffer_append_byte(bytes, (uint8_t)items, err);
+  if (code != TR_OK) return code;
+  code = tr_kll_write(kll, items, bytes, err);
+  if (code != TR_OK) bytes->size--;
+  return code;
+}
+
+static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
+                                tr_error *err) {
+  (void)combine;
+  tr_kll *kll = state;
+  if (bytes.size == 0 || bytes.data[0] > TR_KLL_DOUBLE) {
+    return tr_error_set(err, TR_CORRUPT, "histogram: no numbers of a known form");
+  }
+  tr_bytes image = {bytes.data + 1, bytes.size - 1};
+  tr_code code = tr_kll_read(kll, (tr_kll_items)bytes.data[0], image, err);
+  if (code != TR_OK || kll->k == K) return code;
+  code = tr_error_set(err, TR_CORRUPT, "histogram: a sketch of k = %d, not %d", kll->k, K);
+  tr_kll_free(kll);
+  return code;
+}
+
+static size_t heap_size(const void *state) {
+  return tr_kll_heap_size(state);
+}
+
+static void free_accumulator(void *state) {
+  tr_kll_free(state);
+}
+
+const tr_combine_fn tr_combine_histogram = {
+    .name = "histogram",
+    .tag = 24,
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}, {"bins", TR_ARGUMENT_SHAPE, 0}},
+    .state_size = sizeof(tr_kll),
+    .check_parameters = check_parameters,
+    .create_accumulator = create_accumulator,
+    .add_input = add_input,
+    .merge_accumulators = merge_accumulators,
+    .extract_output = extract_output,
+    .write_accumulator = write_accumulator,
+    .read_accumulator = read_accumulator,
+    .heap_size = heap_size,
+    .free_accumulator = free_accumulator,
+};
