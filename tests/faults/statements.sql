@@ -43,3 +43,12 @@ CREATE TEMP TABLE states AS
 SELECT extract_output(merge_accumulators(s)), extract_output(merge_accumulators(t)), extract_output(merge_accumulators(q)),
        extract_output(merge_accumulators(d)), extract_output(merge_accumulators(m)), extract_output(merge_accumulators(r)) FROM states;
 SELECT describe_accumulator(s), describe_accumulator(t), describe_accumulator(q) FROM states;
+--- group by fields
+CREATE VIRTUAL TABLE temp.g USING group_by_fields(t, by_field_names(a, b), sum(c) AS s, count(*) AS n, min(b), where(c > 0));
+SELECT * FROM g;
+SELECT a, s FROM g WHERE a IN (1, 2) AND b > 'a';
+CREATE VIRTUAL TABLE temp.h USING group_by_fields(w, globally(), sample(p, 2) AS x, emit(accumulators));
+SELECT extract_output(x) FROM h;
+--- group by fields, ad hoc
+SELECT key, value FROM group_by_fields('t', 'a, b COLLATE NOCASE AS bb', 'top_largest(c, 2) AS top');
+SELECT key, value FROM group_by_fields('t', 'a');

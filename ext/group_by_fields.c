@@ -1,0 +1,539 @@
+/*
+** The virtual table group_by_fields, in two forms with one body.
+**
+**   CREATE VIRTUAL TABLE temp.t USING group_by_fields(source, by_field_names(...), sum(x) AS s, ...)
+**     has the key fields and the aggregates as columns; its plan is made once, here.
+**   SELECT key, value FROM group_by_fields('source', 'a, b', 'sum(x) AS s')
+**     has them as two JSON objects; its plan is made from the hidden columns by every scan.
+**
+** xBestIndex takes terms on key fields for the inner statement, and notes which aggregates are
+** looked at; xFilter runs the plan (group_by_fields_run.h), the rest walks the groups. Terms are checked
+** by SQLite once more, so what is passed on must only keep all rows of every group that can pass.
+**
+** Scanned again and again (as the inner side of a join), a cursor keeps the groups of its first scan
+** without conditions, unless the conditions let SQLite use an index.
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "group_by_fields_run.h"
+#include "surfaces.h"
+
+/* The ad hoc form's columns; the hidden ones are arguments. */
+enum { KEY, VALUE, SOURCE, BY, AGGREGATES, WHERE_TERMS, WORKERS };
+#define ARGUMENT_COUNT 5
+static const char ad_hoc_declaration[] = "CREATE TABLE x(key, value, source HIDDEN, \"by\" HIDDEN, "
+                                         "aggregates HIDDEN, where_terms HIDDEN, "
+                                         "workers HIDDEN)";
+
+typedef struct group_vtab {
+  sqlite3_vtab base;
+  sqlite3 *db;
+  int is_ad_hoc;
+  tr_group_plan plan; /* of the CREATE form */
+} group_vtab;
+
+typedef struct group_cursor {
+  sqlite3_vtab_cursor base;
+  tr_group_plan ad_hoc_plan;
+  const tr_group_plan *plan;
+  tr_group_result *result;
+  uint64_t outputs; /* that the result has */
+  int is_whole;     /* the result has all groups: conditions or not, it will do */
+  int was_in_vain;  /* the last conditions did not save a scan of the whole table */
+  tr_group_cursor at;
+  const tr_group *group; /* NULL: the end */
+  sqlite3_int64 rowid;
+} group_cursor;
+
+/* --- creating ----------------------------------------------------------------------------------- */
+
+static tr_code declare(sqlite3 *db, const tr_group_plan *plan, tr_error *err) {
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendall(sql, "CREATE TABLE x(");
+  for (int i = 0; i < plan->key_count; i++) {
+    const tr_group_field *key = &plan->keys[i];
+    if (i > 0) sqlite3_str_appendall(sql, ", ");
+    if (key->column >= 0) {
+      tr_source_column_declare(&plan->source.columns[key->column], key->name, sql);
+    } else {
+      tr_sql_append_identifier(sql, key->name);
+    }
+  }
+  for (int i = 0; i < plan->output_count; i++) {
+    if (i + plan->key_count > 0) sqlite3_str_appendall(sql, ", ");
+    tr_sql_append_identifier(sql, plan->outputs[i].name);
+  }
+  sqlite3_str_appendchar(sql, 1, ')');
+  char *text = sqlite3_str_finish(sql);
+  if (text == NULL) return tr_error_no_memory(err);
+  int rc = sqlite3_declare_vtab(db, text);
+  sqlite3_free(text);
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, db, rc);
+}
+
+static void free_vtab(group_vtab *vtab) {
+  tr_group_plan_free(&vtab->plan);
+  tr_free(vtab);
+}
+
+static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, tr_error *err) {
+  /*
+  ** The text of the arguments is SQL, and it is run as if the user had typed it. In another schema
+  ** than temp it would be part of a file, and do so for whoever opens that file.
+  */
+  if (sqlite3_stricmp(argv[1], "temp") != 0) {
+    return tr_error_set(
+        err, TR_INVALID_ARGUMENT,
+        TR_GROUP_FUNCTION ": the table must be in temp: CREATE VIRTUAL TABLE temp.%s", argv[2]);
+  }
+  tr_code code = tr_group_plan_of_module(&vtab->plan, vtab->db, argc - 3, argv + 3, err);
+  if (code == TR_OK) code = tr_group_check(vtab->db, &vtab->plan, err);
+  return code == TR_OK ? declare(vtab->db, &vtab->plan, err) : code;
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **table,
+                   char **message) {
+  (void)aux;
+  group_vtab *vtab = tr_malloc(sizeof *vtab);
+  if (vtab == NULL) return SQLITE_NOMEM;
+  *vtab = (group_vtab){.db = db, .is_ad_hoc = argc == 3};
+  int rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+  if (rc == SQLITE_OK && vtab->is_ad_hoc) rc = sqlite3_declare_vtab(db, ad_hoc_declaration);
+  tr_error err;
+  if (rc == SQLITE_OK && !vtab->is_ad_hoc && make_plan(vtab, argc, argv, &err) != TR_OK) {
+    rc = tr_create_error(message, &err);
+  }
+  if (rc != SQLITE_OK) {
+    free_vtab(vtab);
+    return rc;
+  }
+  *table = &vtab->base;
+  return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *table) {
+  free_vtab((group_vtab *)table);
+  return SQLITE_OK;
+}
+
+/* --- xBestIndex ----------------------------------------------------------------------------------- */
+
+static int is_condition(int op) {
+  static const int ops[] = {SQLITE_INDEX_CONSTRAINT_EQ,     SQLITE_INDEX_CONSTRAINT_LT,
+                            SQLITE_INDEX_CONSTRAINT_LE,     SQLITE_INDEX_CONSTRAINT_GT,
+                            SQLITE_INDEX_CONSTRAINT_GE,     SQLITE_INDEX_CONSTRAINT_IS,
+                            SQLITE_INDEX_CONSTRAINT_ISNULL, SQLITE_INDEX_CONSTRAINT_ISNOTNULL};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    if (ops[i] == op) return 1;
+  }
+  return 0;
+}
+
+/* Whether the query compares the field with the collation that its groups were made by. */
+static int has_collation_of_key(sqlite3_index_info *info, int constraint,
+                                const tr_group_field *key) {
+  static const char *const names[] = {[TR_COLLATION_BINARY] = "BINARY",
+                                      [TR_COLLATION_NOCASE] = "NOCASE",
+                                      [TR_COLLATION_RTRIM] = "RTRIM"};
+  const char *own = key->foreign_collation != NULL ? key->foreign_collation : names[key->collation];
+  return sqlite3_stricmp(sqlite3_vtab_collation(info, constraint), own) == 0;
+}
+
+/* Which aggregates the query looks at, as tr_group_request wants it. */
+static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
+  if (key_count >= 63) return UINT64_MAX;
+  uint64_t used = (uint64_t)info->colUsed >> key_count;
+  /* Bit 63 of colUsed stands for all columns from there on. */
+  if (info->colUsed >> 63) used |= UINT64_MAX << (63 - key_count);
+  return used;
+}
+
+/*
+** The plan of a scan is text: the outputs as a number, then a number and a space for each condition,
+** key * 1000 + op, or that with a minus sign where all values of an IN come at once.
+*/
+static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
+  const tr_group_plan *plan = &vtab->plan;
+  sqlite3_str *text = sqlite3_str_new(vtab->db);
+  sqlite3_str_appendf(text, "%llu", outputs_used(info, plan->key_count));
+  int count = 0, equal = 0;
+  uint64_t equal_keys = 0;
+  for (int i = 0; i < info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    if (!c->usable || c->iColumn < 0 || c->iColumn >= plan->key_count || !is_condition(c->op))
+      continue;
+    if (!has_collation_of_key(info, i, &plan->keys[c->iColumn])) continue;
+    info->aConstraintUsage[i].argvIndex = ++count;
+    int is_in = 0;
+#if SQLITE_VERSION_NUMBER >= 3038000
+    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && sqlite3_libversion_number() >= 3038000) {
+      is_in = sqlite3_vtab_in(info, i, 1);
+    }
+#endif
+    sqlite3_str_appendf(text, " %s%d", is_in ? "-" : "", c->iColumn * 1000 + c->op);
+    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && !is_in && c->iColumn < 63) {
+      equal_keys |= UINT64_C(1) << c->iColumn;
+      equal++;
+    }
+  }
+  info->idxStr = sqlite3_str_finish(text);
+  if (info->idxStr == NULL) return SQLITE_NOMEM;
+  info->needToFreeIdxStr = 1;
+  double rows = (double)tr_source_table_estimated_rows(&plan->source, vtab->db);
+  double groups = plan->key_count == 0 ? 1 : rows / 10;
+  for (int i = 0; i < count; i++) groups /= 4;
+  int is_one = plan->key_count == 0 ||
+               (plan->key_count < 63 && equal_keys + 1 == UINT64_C(1) << plan->key_count);
+  if (is_one) {
+    groups = 1;
+    info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+  }
+  info->estimatedRows = groups < 1 ? 1 : (sqlite3_int64)groups;
+  info->estimatedCost = rows / (1 + equal) + groups;
+  return SQLITE_OK;
+}
+
+/* The arguments of the ad hoc form: bit i of the plan's number says that argument i is given. */
+static int best_index_ad_hoc(sqlite3_index_info *info) {
+  int position[ARGUMENT_COUNT], count = 0;
+  for (int i = 0; i < ARGUMENT_COUNT; i++) position[i] = -1;
+  for (int i = 0; i < info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    if (c->iColumn < SOURCE || c->op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+    if (!c->usable) return SQLITE_CONSTRAINT;
+    position[c->iColumn - SOURCE] = i;
+  }
+  for (int i = 0; i < ARGUMENT_COUNT; i++) {
+    if (position[i] < 0) continue;
+    info->aConstraintUsage[position[i]].argvIndex = ++count;
+    info->aConstraintUsage[position[i]].omit = 1;
+    info->idxNum |= 1 << i;
+  }
+  info->estimatedCost = 1e6;
+  info->estimatedRows = 1000;
+  return SQLITE_OK;
+}
+
+static int best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
+  group_vtab *vtab = (group_vtab *)table;
+  return vtab->is_ad_hoc ? best_index_ad_hoc(info) : best_index_created(vtab, info);
+}
+
+/* --- the conditions of a scan ----------------------------------------------------------------------- */
+
+/* More values than this in an IN are left to SQLite. */
+#define MAX_VALUES 1000
+
+static void free_conditions(tr_group_condition *conditions, int count) {
+  for (int i = 0; i < count; i++) {
+    for (int j = 0; j < conditions[i].value_count; j++) sqlite3_value_free(conditions[i].values[j]);
+    tr_free(conditions[i].values);
+  }
+  tr_free(conditions);
+}
+
+static int append_value(tr_group_condition *condition, sqlite3_value *value) {
+  size_t count = (size_t)condition->value_count;
+  if ((count & (count - 1)) == 0) {
+    size_t room = count == 0 ? 1 : 2 * count;
+    sqlite3_value **values = tr_realloc(condition->values, room * sizeof *values);
+    if (values == NULL) return SQLITE_NOMEM;
+    condition->values = values;
+  }
+  condition->values[count] = sqlite3_value_dup(value);
+  if (condition->values[count] == NULL) return SQLITE_NOMEM;
+  condition->value_count++;
+  return SQLITE_OK;
+}
+
+/* All values of an IN, of which no more are kept than will be used. */
+static int read_values_of_in(tr_group_condition *condition, sqlite3_value *list) {
+  int rc = SQLITE_OK;
+#if SQLITE_VERSION_NUMBER >= 3038000
+  sqlite3_value *value;
+  for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value != NULL;
+       rc = sqlite3_vtab_in_next(list, &value)) {
+    if (condition->value_count <= MAX_VALUES) {
+      int appended = append_value(condition, value);
+      if (appended != SQLITE_OK) return appended;
+    }
+  }
+  if (rc == SQLITE_DONE) rc = SQLITE_OK;
+#else
+  (void)condition, (void)list;
+#endif
+  return rc;
+}
+
+/*
+** Whether the inner statement can look at the condition and lose no group. A field of TEXT affinity
+** compared with a number may, in the query, have been compared as a number.
+*/
+static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *condition) {
+  if (condition->value_count > MAX_VALUES) return 0;
+  int column = plan->keys[condition->key].column;
+  if (column < 0 || plan->source.columns[column].affinity != TR_AFFINITY_TEXT) return 1;
+  for (int i = 0; i < condition->value_count; i++) {
+    int type = sqlite3_value_type(condition->values[i]);
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) return 0;
+  }
+  return 1;
+}
+
+static int read_condition(const tr_group_plan *plan, long code, sqlite3_value *value,
+                          tr_group_condition *conditions, int *count) {
+  tr_group_condition *condition = &conditions[*count];
+  *condition =
+      (tr_group_condition){.key = (int)(labs(code) / 1000), .op = (int)(labs(code) % 1000)};
+  int is_null_test = condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL ||
+                     condition->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
+  int rc = SQLITE_OK;
+  ++*count;
+  if (code < 0)
+    rc = read_values_of_in(condition, value);
+  else if (!is_null_test)
+    rc = append_value(condition, value);
+  if (rc == SQLITE_OK && !is_to_pass_on(plan, condition)) {
+    for (int j = 0; j < condition->value_count; j++) sqlite3_value_free(condition->values[j]);
+    tr_free(condition->values);
+    --*count;
+  }
+  return rc;
+}
+
+/* Reads the plan's text (see best_index_created) behind the number of the outputs. */
+static int read_conditions(const tr_group_plan *plan, char *text, sqlite3_value **argv, int argc,
+                           tr_group_condition **conditions, int *count) {
+  *count = 0;
+  *conditions = tr_malloc(((size_t)argc + 1) * sizeof **conditions);
+  if (*conditions == NULL) return SQLITE_NOMEM;
+  int rc = SQLITE_OK;
+  for (int i = 0; i < argc && rc == SQLITE_OK; i++) {
+    rc = read_condition(plan, strtol(text, &text, 10), argv[i], *conditions, count);
+  }
+  return rc;
+}
+
+/* --- scanning --------------------------------------------------------------------------------------- */
+
+static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
+  (void)table;
+  group_cursor *made = tr_malloc(sizeof *made);
+  if (made == NULL) return SQLITE_NOMEM;
+  *made = (group_cursor){.result = NULL};
+  *cursor = &made->base;
+  return SQLITE_OK;
+}
+
+static void drop_result(group_cursor *cursor) {
+  tr_group_result_free(cursor->result);
+  cursor->result = NULL;
+  cursor->group = NULL;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base) {
+  group_cursor *cursor = (group_cursor *)base;
+  drop_result(cursor);
+  tr_group_plan_free(&cursor->ad_hoc_plan);
+  tr_free(cursor);
+  return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base) {
+  group_cursor *cursor = (group_cursor *)base;
+  cursor->group = tr_group_table_next(tr_group_result_table(cursor->result), &cursor->at);
+  cursor->rowid++;
+  return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base) {
+  return ((group_cursor *)base)->group == NULL;
+}
+
+static void rewind_groups(group_cursor *cursor) {
+  cursor->at = (tr_group_cursor){0};
+  cursor->rowid = 0;
+  next(&cursor->base);
+}
+
+static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *text, int argc,
+                          sqlite3_value **argv) {
+  cursor->plan = &vtab->plan;
+  if (cursor->result != NULL && cursor->is_whole) {
+    rewind_groups(cursor);
+    return SQLITE_OK;
+  }
+  drop_result(cursor);
+  char *rest;
+  tr_group_request request = {.outputs = strtoull(text, &rest, 10)};
+  tr_group_condition *conditions = NULL;
+  int count = 0, scanned_whole = 0, rc = SQLITE_OK;
+  tr_error err = {0};
+  if (!cursor->was_in_vain)
+    rc = read_conditions(cursor->plan, rest, argv, argc, &conditions, &count);
+  if (rc == SQLITE_OK) {
+    request.conditions = conditions;
+    request.condition_count = count;
+    if (tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, &err) != 1 ||
+        tr_group_run(vtab->db, cursor->plan, &request, &cursor->result, &scanned_whole, &err) !=
+            TR_OK) {
+      rc = tr_vtab_error(&vtab->base, &err);
+    }
+  }
+  free_conditions(conditions, count);
+  if (rc != SQLITE_OK) return rc;
+  cursor->is_whole = count == 0;
+  cursor->was_in_vain = count > 0 && scanned_whole;
+  rewind_groups(cursor);
+  return SQLITE_OK;
+}
+
+static tr_code read_call(int given, sqlite3_value **argv, tr_group_call *call, tr_error *err) {
+  static const char *const names[ARGUMENT_COUNT] = {"source", "by", "aggregates", "where_terms",
+                                                    "workers"};
+  tr_bytes *const texts[ARGUMENT_COUNT - 1] = {&call->source, &call->by, &call->aggregates,
+                                               &call->where};
+  *call = (tr_group_call){.workers = 0};
+  for (int i = 0; i < ARGUMENT_COUNT; i++) {
+    if (!(given >> i & 1)) continue;
+    sqlite3_value *value = *argv++;
+    if (sqlite3_value_type(value) == SQLITE_NULL && i > 0) continue;
+    tr_code code;
+    if (i < ARGUMENT_COUNT - 1) {
+      code = tr_argument_text(TR_GROUP_FUNCTION, names[i], value, texts[i], err);
+    } else {
+      code = tr_argument_integer(TR_GROUP_FUNCTION, names[i], value, &call->workers, err);
+    }
+    if (code != TR_OK) return code;
+  }
+  if (given & 1) return TR_OK;
+  return tr_error_set(err, TR_INVALID_ARGUMENT,
+                      TR_GROUP_FUNCTION "(): argument source is missing: the name of a table");
+}
+
+static int filter_ad_hoc(group_cursor *cursor, group_vtab *vtab, int given, sqlite3_value **argv) {
+  drop_result(cursor);
+  tr_group_plan_free(&cursor->ad_hoc_plan);
+  cursor->plan = &cursor->ad_hoc_plan;
+  tr_group_call call;
+  tr_error err = {0};
+  int scanned_whole;
+  tr_group_request request = {.outputs = UINT64_MAX};
+  tr_code code = read_call(given, argv, &call, &err);
+  if (code == TR_OK) code = tr_group_plan_of_call(&cursor->ad_hoc_plan, vtab->db, &call, &err);
+  if (code == TR_OK) {
+    code = tr_group_run(vtab->db, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
+  }
+  if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
+  rewind_groups(cursor);
+  return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc,
+                  sqlite3_value **argv) {
+  group_cursor *cursor = (group_cursor *)base;
+  group_vtab *vtab = (group_vtab *)base->pVtab;
+  return vtab->is_ad_hoc ? filter_ad_hoc(cursor, vtab, given, argv)
+                         : filter_created(cursor, vtab, text, argc, argv);
+}
+
+/* --- columns ------------------------------------------------------------------------------------------ */
+
+static int give_output(const group_cursor *cursor, sqlite3_context *context, int index) {
+  tr_combine_output output = {0};
+  tr_error err;
+  tr_code code = tr_group_result_output(cursor->result, cursor->group, index, &output, &err);
+  if (code == TR_OK) {
+    tr_result_value(context, &output.value);
+    if (output.is_json) sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
+  }
+  tr_combine_output_free(&output);
+  return code == TR_OK ? SQLITE_OK : tr_vtab_error(cursor->base.pVtab, &err);
+}
+
+static tr_code append_member(tr_buffer *json, const char *name, const tr_value *value, int is_json,
+                             tr_error *err) {
+  tr_code code = json->size > 1 ? tr_buffer_append_byte(json, ',', err) : TR_OK;
+  if (code == TR_OK) code = tr_json_append_text(json, tr_bytes_of_text(name), err);
+  if (code == TR_OK) code = tr_buffer_append_byte(json, ':', err);
+  if (code != TR_OK) return code;
+  return is_json ? tr_buffer_append(json, value->bytes, err)
+                 : tr_json_append_value(json, value, err);
+}
+
+static tr_code append_key_members(const group_cursor *cursor, tr_buffer *json, tr_error *err) {
+  tr_code code = TR_OK;
+  for (int i = 0; i < cursor->plan->key_count && code == TR_OK; i++) {
+    tr_value value = tr_group_result_key(cursor->result, cursor->group, i);
+    code = append_member(json, cursor->plan->keys[i].name, &value, 0, err);
+  }
+  return code;
+}
+
+static tr_code append_value_members(const group_cursor *cursor, tr_buffer *json, tr_error *err) {
+  tr_code code = TR_OK;
+  for (int i = 0; i < cursor->plan->output_count && code == TR_OK; i++) {
+    tr_combine_output output = {0};
+    code = tr_group_result_output(cursor->result, cursor->group, i, &output, err);
+    int is_json = output.is_json && output.value.type == TR_TEXT;
+    if (code == TR_OK) {
+      code = append_member(json, cursor->plan->outputs[i].name, &output.value, is_json, err);
+    }
+    tr_combine_output_free(&output);
+  }
+  return code;
+}
+
+/* A column of the ad hoc form; the hidden ones are NULL. */
+static int give_object(const group_cursor *cursor, sqlite3_context *context, int column) {
+  if (column > VALUE) return SQLITE_OK;
+  tr_buffer json = {0};
+  tr_error err;
+  tr_code code = tr_buffer_append_byte(&json, '{', &err);
+  if (code == TR_OK && column == KEY) code = append_key_members(cursor, &json, &err);
+  if (code == TR_OK && column == VALUE) code = append_value_members(cursor, &json, &err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&json, '}', &err);
+  if (code == TR_OK) tr_result_json(context, &json);
+  tr_buffer_free(&json);
+  return code == TR_OK ? SQLITE_OK : tr_vtab_error(cursor->base.pVtab, &err);
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index) {
+  group_cursor *cursor = (group_cursor *)base;
+  if (((group_vtab *)base->pVtab)->is_ad_hoc) return give_object(cursor, context, index);
+  if (index >= cursor->plan->key_count) {
+    return give_output(cursor, context, index - cursor->plan->key_count);
+  }
+  tr_value value = tr_group_result_key(cursor->result, cursor->group, index);
+  tr_result_value(context, &value);
+  return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid_out) {
+  *rowid_out = ((group_cursor *)base)->rowid;
+  return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .iVersion = 0,
+    .xCreate = connect, /* the same as xConnect, so that the name alone is a table, too */
+    .xConnect = connect,
+    .xBestIndex = best_index,
+    .xDisconnect = disconnect,
+    .xDestroy = disconnect,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = eof,
+    .xColumn = column,
+    .xRowid = rowid,
+};
+
+int tr_register_group_by_fields(tr_host *host) {
+  int rc = tr_group_register_function(host);
+  return rc == SQLITE_OK ? tr_host_register_module(host, TR_GROUP_FUNCTION, &module) : rc;
+}

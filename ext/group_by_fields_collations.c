@@ -1,0 +1,71 @@
+/*
+** Keys are grouped, and min and max compared, by the collation that SQLite would use. Tables say what
+** theirs are; of views and expressions SQLite is asked.
+*/
+#include <string.h>
+
+#include "group_by_fields_parts.h"
+#include "host/collation.h"
+
+static const char *const names[] = {
+    [TR_COLLATION_BINARY] = "BINARY",
+    [TR_COLLATION_NOCASE] = "NOCASE",
+    [TR_COLLATION_RTRIM] = "RTRIM",
+};
+
+/* Whether the source's columns carry their own collation in its description. */
+static int knows_collations(const tr_source_table *source) {
+  return source->kind == TR_SOURCE_ROWID_TABLE || source->kind == TR_SOURCE_WITHOUT_ROWID;
+}
+
+static tr_code settle(tr_group_field *field, const tr_source_table *source, sqlite3 *db,
+                      tr_error *err) {
+  char *name;
+  tr_code code = TR_OK;
+  if (field->column >= 0 && knows_collations(source)) {
+    name = sqlite3_mprintf("%s", source->columns[field->column].collation);
+    if (name == NULL) return tr_error_no_memory(err);
+  } else {
+    code = tr_collation_of_expression(db, source->schema, source->name, field->sql, &name, err);
+    if (code != TR_OK) return code;
+  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (sqlite3_stricmp(name, names[i]) != 0) continue;
+    field->collation = (tr_collation)i;
+    sqlite3_free(name);
+    return TR_OK;
+  }
+  field->foreign_collation = name;
+  return TR_OK;
+}
+
+/* SQLite's min() and max() compare with their argument's collation; ours know none but BINARY. */
+static tr_code check_extremum(const tr_group_output *output, const tr_source_table *source,
+                              sqlite3 *db, tr_error *err) {
+  const tr_combine_fn *fn = output->combine.fn;
+  if (!fn->is_builtin || (strcmp(fn->name, "min") != 0 && strcmp(fn->name, "max") != 0))
+    return TR_OK;
+  char *name;
+  const char *sql = output->inputs[0].sql;
+  tr_code code = tr_collation_of_expression(db, source->schema, source->name, sql, &name, err);
+  if (code != TR_OK) return code;
+  if (sqlite3_stricmp(name, names[TR_COLLATION_BINARY]) != 0) {
+    code = tr_error_set(err, TR_INVALID_ARGUMENT,
+                        TR_GROUP_FUNCTION ": %s%s: collation %s: only BINARY is compared here; "
+                                          "say %s(... COLLATE BINARY)",
+                        fn->name, sql, name, fn->name);
+  }
+  sqlite3_free(name);
+  return code;
+}
+
+tr_code tr_group_plan_settle_collations(tr_group_plan *plan, sqlite3 *db, tr_error *err) {
+  tr_code code = TR_OK;
+  for (int i = 0; i < plan->key_count && code == TR_OK; i++) {
+    code = settle(&plan->keys[i], &plan->source, db, err);
+  }
+  for (int i = 0; i < plan->output_count && code == TR_OK; i++) {
+    code = check_extremum(&plan->outputs[i], &plan->source, db, err);
+  }
+  return code;
+}

@@ -1,0 +1,79 @@
+/*
+** What a group_by_fields was asked for: source, key fields, aggregates, conditions. Made from the
+** module's arguments or from those of the ad hoc form, and checked against the table and the combine
+** functions that there are, so that everything after it can rely on it.
+**
+** Ownership: a plan owns all that it points to. Thread-safety: belongs to its connection's thread.
+*/
+#ifndef TR_EXT_GROUP_BY_FIELDS_PLAN_H
+#define TR_EXT_GROUP_BY_FIELDS_PLAN_H
+
+#include "combine/combine.h"
+#include "combine/group_key.h"
+#include "host/source_table.h"
+
+/* A key field, or one column of the output. */
+typedef struct tr_group_field {
+  char *name; /* of the output's column */
+  char *sql;  /* the expression over the source's columns */
+  int column; /* the source's column that it is, or -1 */
+  tr_collation collation;
+  char *foreign_collation; /* one that is none of those three; NULL */
+} tr_group_field;
+
+/* Where an argument of an aggregate comes from. */
+typedef enum tr_group_input_kind {
+  TR_GROUP_CONSTANT, /* from nowhere: it is in the binding */
+  TR_GROUP_VALUE,    /* an expression, as it is */
+  TR_GROUP_NUMBER,   /* an expression, made a number as SQLite's sum() does */
+  TR_GROUP_ROW_KEY,  /* the row's byte key */
+  TR_GROUP_ROW       /* the whole row as a JSON object */
+} tr_group_input_kind;
+
+typedef struct tr_group_input {
+  tr_group_input_kind kind;
+  char *sql; /* TR_GROUP_VALUE, TR_GROUP_NUMBER */
+} tr_group_input;
+
+typedef struct tr_group_output {
+  char *name;
+  tr_combine combine;
+  tr_group_input inputs[TR_COMBINE_MAX_ARGUMENTS]; /* by argument */
+} tr_group_output;
+
+typedef struct tr_group_plan {
+  tr_source_table source;
+  tr_group_field *keys; /* none: globally() */
+  int key_count;
+  tr_group_output *outputs;
+  int output_count;
+  char *where; /* NULL: all rows */
+  int workers; /* 0: as many as it likes */
+  int emits_accumulators;
+  uint64_t memory_limit; /* bytes; 0: none */
+} tr_group_plan;
+
+#define TR_GROUP_FUNCTION "group_by_fields"
+
+/*
+** From the arguments of CREATE VIRTUAL TABLE (argv[0] is xCreate's argv[3]). TR_INVALID_ARGUMENT says
+** what is wrong with which; TR_HOST, TR_NO_MEMORY. `*plan` is overwritten; on failure it is empty.
+*/
+tr_code tr_group_plan_of_module(tr_group_plan *plan, sqlite3 *db, int argc, const char *const *argv,
+                                tr_error *err);
+
+/* What the ad hoc form was called with; a text that was not given has no data. */
+typedef struct tr_group_call {
+  tr_bytes source;
+  tr_bytes by; /* field paths, or expressions with AS; blank: globally() */
+  tr_bytes aggregates;
+  tr_bytes where;
+  int64_t workers;
+} tr_group_call;
+
+tr_code tr_group_plan_of_call(tr_group_plan *plan, sqlite3 *db, const tr_group_call *call,
+                              tr_error *err);
+
+void tr_group_plan_free(tr_group_plan *plan);
+
+#endif

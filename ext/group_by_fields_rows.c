@@ -1,0 +1,123 @@
+/*
+** rows and first: what group_by_fields needs of combine functions beyond the registered ones. Both
+** depend on the order of rows, so they are not offered as aggregates, and have no bytes.
+*/
+#include <string.h>
+
+#include "base/memory.h"
+#include "group_by_fields_parts.h"
+
+/* --- rows: a buffer of JSON texts with commas between ---------------------------------------- */
+
+static tr_code append(tr_buffer *rows, tr_bytes more, tr_error *err) {
+  tr_code code = tr_buffer_reserve(rows, more.size + 1, err);
+  if (code == TR_OK && rows->size > 0) code = tr_buffer_append_byte(rows, ',', err);
+  return code == TR_OK ? tr_buffer_append(rows, more, err) : code;
+}
+
+static tr_code rows_add(const tr_combine *combine, void *state, const tr_value *inputs,
+                        tr_error *err) {
+  (void)combine;
+  return append(state, inputs[0].bytes, err);
+}
+
+static tr_code rows_merge(const tr_combine *combine, void *state, const void *other,
+                          tr_error *err) {
+  (void)combine;
+  const tr_buffer *rows = other;
+  return rows->size == 0 ? TR_OK : append(state, tr_buffer_bytes(rows), err);
+}
+
+static tr_code rows_extract(const tr_combine *combine, const void *state, tr_combine_output *output,
+                            tr_error *err) {
+  (void)combine;
+  const tr_buffer *rows = state;
+  tr_code code = tr_buffer_reserve(&output->storage, rows->size + 2, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&output->storage, '[', err);
+  if (code == TR_OK) code = tr_buffer_append(&output->storage, tr_buffer_bytes(rows), err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&output->storage, ']', err);
+  output->value = tr_value_text(tr_buffer_bytes(&output->storage));
+  output->is_json = 1;
+  return code;
+}
+
+static size_t rows_heap_size(const void *state) {
+  return ((const tr_buffer *)state)->capacity;
+}
+
+static void rows_free(void *state) {
+  tr_buffer_free(state);
+}
+
+const tr_combine_fn tr_group_rows_fn = {
+    .name = "rows",
+    .arguments = {{"row", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(tr_buffer),
+    .add_input = rows_add,
+    .merge_accumulators = rows_merge,
+    .extract_output = rows_extract,
+    .heap_size = rows_heap_size,
+    .free_accumulator = rows_free,
+};
+
+/* --- first: the value of the first row, NULL included ----------------------------------------- */
+
+typedef struct first_state {
+  int is_set;
+  tr_value value; /* owns its bytes */
+} first_state;
+
+static tr_code first_set(first_state *first, const tr_value *value, tr_error *err) {
+  if (first->is_set) return TR_OK;
+  tr_value copy = *value;
+  if (value->type >= TR_TEXT && value->bytes.size > 0) {
+    uint8_t *bytes = tr_malloc(value->bytes.size);
+    if (bytes == NULL) return tr_error_no_memory(err);
+    copy.bytes.data = memcpy(bytes, value->bytes.data, value->bytes.size);
+  }
+  *first = (first_state){1, copy};
+  return TR_OK;
+}
+
+static tr_code first_add(const tr_combine *combine, void *state, const tr_value *inputs,
+                         tr_error *err) {
+  (void)combine;
+  return first_set(state, &inputs[0], err);
+}
+
+static tr_code first_merge(const tr_combine *combine, void *state, const void *other,
+                           tr_error *err) {
+  (void)combine;
+  const first_state *first = other;
+  return first->is_set ? first_set(state, &first->value, err) : TR_OK;
+}
+
+static tr_code first_extract(const tr_combine *combine, const void *state,
+                             tr_combine_output *output, tr_error *err) {
+  (void)combine, (void)err;
+  output->value = ((const first_state *)state)->value;
+  return TR_OK;
+}
+
+static size_t first_heap_size(const void *state) {
+  const first_state *first = state;
+  return first->value.type >= TR_TEXT ? first->value.bytes.size : 0;
+}
+
+static void first_free(void *state) {
+  first_state *first = state;
+  if (first->value.type >= TR_TEXT && first->value.bytes.size > 0) {
+    tr_free((void *)(uintptr_t)first->value.bytes.data);
+  }
+}
+
+const tr_combine_fn tr_group_first_fn = {
+    .name = "first",
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(first_state),
+    .add_input = first_add,
+    .merge_accumulators = first_merge,
+    .extract_output = first_extract,
+    .heap_size = first_heap_size,
+    .free_accumulator = first_free,
+};

@@ -1,0 +1,595 @@
+/*
+** Building the inner statement, and the aggregate function that it calls.
+**
+** Arguments of the function are the key fields, then every expression that some aggregate needs, each
+** once however many use it. A row's inputs are made of those arguments: the value itself, the value
+** as a number, the row's key, the row as JSON.
+**
+** A key field whose collation is neither of SQLite's three can only be compared by SQLite. There the
+** source is wrapped in a SELECT that numbers the groups with dense_rank() over that field; the
+** number is the key, and what the field shows is its first value, kept by an aggregate.
+*/
+#include "group_by_fields_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "combine/accumulator.h"
+#include "group_by_fields_parts.h"
+#include "range/byte_key.h"
+
+#define FUNCTION "tranche_group"
+#define POINTER "tranche_group_run"
+
+/* One value of a row for the group table, and the arguments that it is made of. */
+typedef struct run_input {
+  tr_group_input_kind kind;
+  int first_argument;
+  int argument_count;
+  tr_buffer bytes; /* the row key or the JSON of the row in hand */
+} run_input;
+
+struct tr_group_result {
+  const tr_group_plan *plan;
+  tr_group_shape shape;
+  tr_collation *collations;
+  tr_group_aggregate *aggregates;
+  int *aggregate_of_output; /* -1: not wanted */
+  int *aggregate_of_key;    /* the one that keeps its first value; -1: the key shows itself */
+  tr_group_table *table;
+};
+
+/* A run: the result, and what is only needed while rows come in. */
+typedef struct group_run {
+  tr_group_result *result;
+  char **arguments; /* SQL expressions; owned */
+  int argument_count;
+  run_input *inputs;
+  tr_value *row;    /* key_count + input_count values */
+  tr_buffer *names; /* of the source's columns, as `"name":`, for rows as JSON */
+  tr_error err;
+} group_run;
+
+/* --- the aggregate function ---------------------------------------------------------------- */
+
+/* What sum() makes of a value that is text or a BLOB. */
+static tr_code number_of(sqlite3_value *value, tr_value *number, tr_error *err) {
+  /* On a copy: the conversion changes the value, and another aggregate may want its text. */
+  sqlite3_value *copy = sqlite3_value_dup(value);
+  if (copy == NULL) return tr_error_no_memory(err);
+  int type = sqlite3_value_numeric_type(copy);
+  *number = type == SQLITE_INTEGER ? tr_value_integer(sqlite3_value_int64(copy))
+                                   : tr_value_real(sqlite3_value_double(copy));
+  sqlite3_value_free(copy);
+  return TR_OK;
+}
+
+static tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
+  *read = tr_value_of_sqlite(value);
+  if (read->type >= TR_TEXT && read->bytes.data == NULL &&
+      (read->type == TR_TEXT || read->bytes.size > 0)) {
+    return tr_error_no_memory(err);
+  }
+  return TR_OK;
+}
+
+static tr_code read_row_key(const group_run *run, run_input *input, sqlite3_value **arguments,
+                            tr_error *err) {
+  tr_code code = TR_OK;
+  input->bytes.size = 0;
+  if (run->result->plan->source.key.form == TR_KEY_ROWID) {
+    uint8_t key[TR_ROWID_KEY_SIZE];
+    tr_byte_key_of_rowid(sqlite3_value_int64(arguments[0]), key);
+    return tr_buffer_append(&input->bytes, (tr_bytes){key, sizeof key}, err);
+  }
+  for (int i = 0; i < input->argument_count && code == TR_OK; i++) {
+    tr_value value;
+    code = read_value(arguments[i], &value, err);
+    if (code == TR_OK) code = tr_byte_key_append(&input->bytes, &value, err);
+  }
+  return code;
+}
+
+static tr_code read_row_json(const group_run *run, run_input *input, sqlite3_value **arguments,
+                             tr_error *err) {
+  tr_buffer *json = &input->bytes;
+  json->size = 0;
+  tr_code code = tr_buffer_append_byte(json, '{', err);
+  for (int i = 0; i < input->argument_count && code == TR_OK; i++) {
+    tr_value value;
+    if (i > 0) code = tr_buffer_append_byte(json, ',', err);
+    if (code == TR_OK) code = tr_buffer_append(json, tr_buffer_bytes(&run->names[i]), err);
+    if (code == TR_OK) code = read_value(arguments[i], &value, err);
+    if (code == TR_OK) code = tr_json_append_value(json, &value, err);
+  }
+  return code == TR_OK ? tr_buffer_append_byte(json, '}', err) : code;
+}
+
+static tr_code read_input(group_run *run, run_input *input, sqlite3_value **arguments,
+                          tr_value *value, tr_error *err) {
+  tr_code code;
+  switch (input->kind) {
+  case TR_GROUP_ROW_KEY:
+    code = read_row_key(run, input, arguments, err);
+    *value = tr_value_blob(tr_buffer_bytes(&input->bytes));
+    return code;
+  case TR_GROUP_ROW:
+    code = read_row_json(run, input, arguments, err);
+    *value = tr_value_text(tr_buffer_bytes(&input->bytes));
+    return code;
+  case TR_GROUP_NUMBER:
+    *value = tr_value_of_sqlite(arguments[0]);
+    return value->type >= TR_TEXT ? number_of(arguments[0], value, err) : TR_OK;
+  default: return read_value(arguments[0], value, err);
+  }
+}
+
+static tr_code add_row(group_run *run, sqlite3_value **arguments) {
+  const tr_group_shape *shape = &run->result->shape;
+  tr_value *keys = run->row, *inputs = run->row + shape->key_count;
+  tr_code code = TR_OK;
+  for (int i = 0; i < shape->key_count && code == TR_OK; i++) {
+    code = read_value(arguments[i], &keys[i], &run->err);
+  }
+  for (int i = 0; i < shape->input_count && code == TR_OK; i++) {
+    run_input *input = &run->inputs[i];
+    code = read_input(run, input, arguments + input->first_argument, &inputs[i], &run->err);
+  }
+  return code == TR_OK ? tr_group_table_add(run->result->table, keys, inputs, &run->err) : code;
+}
+
+static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  group_run **run = sqlite3_aggregate_context(context, sizeof *run);
+  if (run == NULL) {
+    sqlite3_result_error_nomem(context);
+    return;
+  }
+  if (*run == NULL) {
+    *run = argc == 0 ? NULL : sqlite3_value_pointer(argv[0], POINTER);
+    if (*run == NULL || (*run)->argument_count != argc - 1) {
+      *run = NULL;
+      sqlite3_result_error(context, FUNCTION "() is for group_by_fields alone", -1);
+      return;
+    }
+  }
+  if (add_row(*run, argv + 1) != TR_OK) tr_result_error(context, TR_GROUP_FUNCTION, &(*run)->err);
+}
+
+static void finish(sqlite3_context *context) {
+  sqlite3_result_null(context);
+}
+
+int tr_group_register_function(tr_host *host) {
+  static const tr_function function = {
+      .name = FUNCTION, .argument_count = -1, .flags = TR_DIRECT, .step = step, .final = finish};
+  return tr_host_register_functions(host, &function, 1);
+}
+
+/* --- what the table and the statement need --------------------------------------------------- */
+
+static void run_free(group_run *run) {
+  for (int i = 0; i < run->argument_count; i++) sqlite3_free(run->arguments[i]);
+  tr_free(run->arguments);
+  if (run->inputs != NULL) {
+    for (int i = 0; i < run->result->shape.input_count; i++) tr_buffer_free(&run->inputs[i].bytes);
+  }
+  tr_free(run->inputs);
+  tr_free(run->row);
+  if (run->names != NULL) {
+    for (int i = 0; i < run->result->plan->source.column_count; i++) tr_buffer_free(&run->names[i]);
+  }
+  tr_free(run->names);
+}
+
+void tr_group_result_free(tr_group_result *result) {
+  if (result == NULL) return;
+  tr_group_table_free(result->table);
+  tr_free(result->collations);
+  tr_free(result->aggregates);
+  tr_free(result->aggregate_of_output);
+  tr_free(result->aggregate_of_key);
+  tr_free(result);
+}
+
+/* The number of an argument of that text, added if it is new; -1: out of memory. Takes `sql`. */
+static int argument_of(group_run *run, char *sql) {
+  if (sql == NULL) return -1;
+  int from = run->result->shape.key_count;
+  for (int i = from; i < run->argument_count; i++) {
+    if (strcmp(run->arguments[i], sql) == 0) {
+      sqlite3_free(sql);
+      return i;
+    }
+  }
+  run->arguments[run->argument_count] = sql;
+  return run->argument_count++;
+}
+
+static char *identifier(const char *name) {
+  sqlite3_str *sql = sqlite3_str_new(NULL);
+  tr_sql_append_identifier(sql, name);
+  return sqlite3_str_finish(sql);
+}
+
+/* Arguments that one behind the other make a row's key or its JSON: never shared. */
+static int append_argument(group_run *run, const char *column) {
+  char *sql = identifier(column);
+  if (sql == NULL) return -1;
+  run->arguments[run->argument_count] = sql;
+  return run->argument_count++;
+}
+
+static tr_code add_row_key_arguments(group_run *run, run_input *input) {
+  const tr_source_table *source = &run->result->plan->source;
+  input->first_argument = run->argument_count;
+  if (source->key.form == TR_KEY_ROWID) {
+    if (append_argument(run, source->rowid_name) < 0) return TR_NO_MEMORY;
+  } else {
+    for (int i = 0; i < source->key.column_count; i++) {
+      const char *name = source->columns[source->key.columns[i]].name;
+      if (append_argument(run, name) < 0) return TR_NO_MEMORY;
+    }
+  }
+  input->argument_count = run->argument_count - input->first_argument;
+  return TR_OK;
+}
+
+static tr_code add_row_arguments(group_run *run, run_input *input, tr_error *err) {
+  const tr_source_table *source = &run->result->plan->source;
+  size_t size = (size_t)source->column_count * sizeof *run->names;
+  run->names = tr_malloc(size);
+  if (run->names == NULL) return TR_NO_MEMORY;
+  memset(run->names, 0, size);
+  input->first_argument = run->argument_count;
+  for (int i = 0; i < source->column_count; i++) {
+    const tr_source_column *column = &source->columns[i];
+    if (column->is_hidden) continue;
+    tr_buffer *name = &run->names[input->argument_count++];
+    tr_code code = tr_json_append_text(name, tr_bytes_of_text(column->name), err);
+    if (code == TR_OK) code = tr_buffer_append_byte(name, ':', err);
+    if (code != TR_OK) return code;
+    if (append_argument(run, column->name) < 0) return TR_NO_MEMORY;
+  }
+  return TR_OK;
+}
+
+/* The number of a row's input, added if it is new. */
+static tr_code input_of(group_run *run, const tr_group_input *wanted, int *number, tr_error *err) {
+  tr_group_shape *shape = &run->result->shape;
+  run_input input = {.kind = wanted->kind, .argument_count = 1};
+  if (wanted->sql != NULL) {
+    input.first_argument = argument_of(run, sqlite3_mprintf("%s", wanted->sql));
+    if (input.first_argument < 0) return tr_error_no_memory(err);
+    for (*number = 0; *number < shape->input_count; ++*number) {
+      const run_input *other = &run->inputs[*number];
+      if (other->kind == input.kind && other->first_argument == input.first_argument) return TR_OK;
+    }
+  }
+  tr_code code = TR_OK;
+  if (wanted->kind == TR_GROUP_ROW_KEY) code = add_row_key_arguments(run, &input);
+  if (wanted->kind == TR_GROUP_ROW) {
+    input.argument_count = 0;
+    code = add_row_arguments(run, &input, err);
+  }
+  if (code != TR_OK) return code == TR_NO_MEMORY ? tr_error_no_memory(err) : code;
+  *number = shape->input_count;
+  run->inputs[shape->input_count++] = input;
+  return TR_OK;
+}
+
+static tr_code add_aggregate(group_run *run, const tr_combine *combine,
+                             const tr_group_input *inputs, tr_error *err) {
+  tr_group_shape *shape = &run->result->shape;
+  tr_group_aggregate *aggregate = &run->result->aggregates[shape->aggregate_count];
+  *aggregate = (tr_group_aggregate){.combine = *combine};
+  for (int i = 0; i < combine->argument_count; i++) {
+    if (inputs[i].kind == TR_GROUP_CONSTANT) continue;
+    tr_code code = input_of(run, &inputs[i], &aggregate->inputs[i], err);
+    if (code != TR_OK) return code;
+  }
+  shape->aggregate_count++;
+  return TR_OK;
+}
+
+static int is_wanted(const tr_group_request *request, int output) {
+  return (int)(request->outputs >> (output < 63 ? output : 63) & 1);
+}
+
+static void *zeros(size_t count, size_t size) {
+  void *memory = tr_malloc((count + 1) * size);
+  return memory == NULL ? NULL : memset(memory, 0, (count + 1) * size);
+}
+
+/* Room for all that a run can have: every array is as long as it can get. */
+static tr_code run_init(group_run *run, const tr_group_plan *plan, tr_group_result *result) {
+  size_t keys = (size_t)plan->key_count, outputs = (size_t)plan->output_count;
+  size_t inputs = keys + outputs * TR_COMBINE_MAX_ARGUMENTS;
+  size_t arguments = keys + inputs + outputs * (size_t)(plan->source.column_count + 1);
+  result->plan = plan;
+  result->collations = zeros(keys, sizeof *result->collations);
+  result->aggregates = zeros(keys + outputs, sizeof *result->aggregates);
+  result->aggregate_of_output = zeros(outputs, sizeof *result->aggregate_of_output);
+  result->aggregate_of_key = zeros(keys, sizeof *result->aggregate_of_key);
+  run->result = result;
+  run->arguments = zeros(arguments, sizeof *run->arguments);
+  run->inputs = zeros(inputs, sizeof *run->inputs);
+  run->row = zeros(keys + inputs, sizeof *run->row);
+  int is_complete = result->collations != NULL && result->aggregates != NULL &&
+                    result->aggregate_of_output != NULL && result->aggregate_of_key != NULL &&
+                    run->arguments != NULL && run->inputs != NULL && run->row != NULL;
+  return is_complete ? TR_OK : TR_NO_MEMORY;
+}
+
+/* Decides what the arguments, inputs and aggregates are. */
+static tr_code lay_out(group_run *run, const tr_group_request *request, tr_error *err) {
+  tr_group_result *result = run->result;
+  const tr_group_plan *plan = result->plan;
+  tr_code code = TR_OK;
+  result->shape = (tr_group_shape){.key_count = plan->key_count,
+                                   .collations = result->collations,
+                                   .aggregates = result->aggregates,
+                                   .memory_limit = plan->memory_limit};
+  sqlite3_randomness(sizeof result->shape.seed, &result->shape.seed);
+  for (int i = 0; i < plan->key_count; i++) {
+    result->collations[i] = plan->keys[i].collation;
+    run->arguments[i] = sqlite3_mprintf("%s", plan->keys[i].sql);
+    if (run->arguments[i] == NULL) return tr_error_no_memory(err);
+    run->argument_count++;
+  }
+  for (int i = 0; i < plan->key_count && code == TR_OK; i++) {
+    result->aggregate_of_key[i] = -1;
+    if (plan->keys[i].foreign_collation == NULL) continue;
+    tr_group_input shown = {.kind = TR_GROUP_VALUE, .sql = plan->keys[i].sql};
+    tr_combine first = {.fn = &tr_group_first_fn, .argument_count = 1};
+    result->aggregate_of_key[i] = result->shape.aggregate_count;
+    code = add_aggregate(run, &first, &shown, err);
+  }
+  for (int i = 0; i < plan->output_count && code == TR_OK; i++) {
+    result->aggregate_of_output[i] = -1;
+    if (!is_wanted(request, i)) continue;
+    result->aggregate_of_output[i] = result->shape.aggregate_count;
+    code = add_aggregate(run, &plan->outputs[i].combine, plan->outputs[i].inputs, err);
+  }
+  return code;
+}
+
+/* --- the statement ---------------------------------------------------------------------------- */
+
+static void append_condition(sqlite3_str *sql, const tr_group_field *key, tr_affinity affinity,
+                             const tr_group_condition *condition, int *parameter) {
+  static const struct {
+    int op;
+    const char *text;
+  } operators[] = {
+      {SQLITE_INDEX_CONSTRAINT_LT, "<"},  {SQLITE_INDEX_CONSTRAINT_LE, "<="},
+      {SQLITE_INDEX_CONSTRAINT_GT, ">"},  {SQLITE_INDEX_CONSTRAINT_GE, ">="},
+      {SQLITE_INDEX_CONSTRAINT_IS, "IS"},
+  };
+  if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL) {
+    sqlite3_str_appendf(sql, "%s IS NULL", key->sql);
+    return;
+  }
+  if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
+    sqlite3_str_appendf(sql, "%s IS NOT NULL", key->sql);
+    return;
+  }
+  sqlite3_str_appendf(sql, "(%s ", key->sql);
+  if (condition->op == SQLITE_INDEX_CONSTRAINT_EQ) {
+    sqlite3_str_appendall(sql, "IN (");
+    for (int i = 0; i < condition->value_count; i++) {
+      sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", (*parameter)++);
+    }
+    sqlite3_str_appendchar(sql, 1, ')');
+  } else {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+      if (operators[i].op != condition->op) continue;
+      sqlite3_str_appendf(sql, "%s ?%d", operators[i].text, (*parameter)++);
+    }
+  }
+  /*
+  ** A field without affinity may be compared, in the query, with something that has one, which then
+  ** changes the field: text equals a number there. So numbers stay in where the value is text,
+  ** and text where it is a number; SQLite looks at every group once more.
+  */
+  int has_text = 0, has_number = 0;
+  for (int i = 0; i < condition->value_count; i++) {
+    int type = sqlite3_value_type(condition->values[i]);
+    has_text |= type == SQLITE_TEXT;
+    has_number |= type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+  }
+  if (affinity == TR_AFFINITY_BLOB && has_text) sqlite3_str_appendf(sql, " OR %s < ''", key->sql);
+  if (affinity == TR_AFFINITY_BLOB && has_number) {
+    sqlite3_str_appendf(sql, " OR (%s >= '' AND %s < x'')", key->sql, key->sql);
+  }
+  sqlite3_str_appendchar(sql, 1, ')');
+}
+
+/* FROM ... WHERE ...; parameters of the conditions are ?2 and so on. */
+static void append_source(sqlite3_str *sql, const tr_group_plan *plan,
+                          const tr_group_request *request) {
+  int parameter = 2;
+  const char *word = " WHERE ";
+  sqlite3_str_appendall(sql, " FROM ");
+  tr_sql_append_table(sql, plan->source.schema, plan->source.name);
+  if (plan->where != NULL) {
+    sqlite3_str_appendf(sql, "%s%s", word, plan->where);
+    word = " AND ";
+  }
+  for (int i = 0; i < request->condition_count; i++) {
+    const tr_group_field *key = &plan->keys[request->conditions[i].key];
+    tr_affinity affinity =
+        key->column < 0 ? TR_AFFINITY_BLOB : plan->source.columns[key->column].affinity;
+    sqlite3_str_appendall(sql, word);
+    append_condition(sql, key, affinity, &request->conditions[i], &parameter);
+    word = " AND ";
+  }
+}
+
+static void append_arguments(sqlite3_str *sql, const group_run *run) {
+  for (int i = 0; i < run->argument_count; i++) {
+    sqlite3_str_appendf(sql, ", %s", run->arguments[i]);
+  }
+}
+
+/* The same over a SELECT that has numbered the groups of fields that only SQLite can compare. */
+static void append_ranked(sqlite3_str *sql, const group_run *run, const tr_group_request *request) {
+  const tr_group_plan *plan = run->result->plan;
+  for (int i = 0; i < run->argument_count; i++) {
+    int is_ranked = i < plan->key_count && plan->keys[i].foreign_collation != NULL;
+    sqlite3_str_appendf(sql, ", %c%d", is_ranked ? 'r' : 'a', i);
+  }
+  sqlite3_str_appendall(sql, ") FROM (SELECT ");
+  for (int i = 0; i < run->argument_count; i++) {
+    sqlite3_str_appendf(sql, "%s%s AS a%d", i == 0 ? "" : ", ", run->arguments[i], i);
+    if (i >= plan->key_count || plan->keys[i].foreign_collation == NULL) continue;
+    sqlite3_str_appendf(sql, ", dense_rank() OVER (ORDER BY %s) AS r%d", run->arguments[i], i);
+  }
+  append_source(sql, plan, request);
+  sqlite3_str_appendchar(sql, 1, ')');
+}
+
+static int has_foreign_collation(const tr_group_plan *plan) {
+  int has = 0;
+  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].foreign_collation != NULL;
+  return has;
+}
+
+static tr_code prepare(sqlite3 *db, const group_run *run, const tr_group_request *request,
+                       sqlite3_stmt **stmt, tr_error *err) {
+  *stmt = NULL;
+  int most = sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, -1);
+  if (run->argument_count + 1 > most) {
+    return tr_error_set(err, TR_TOO_BIG,
+                        "%d fields and arguments of aggregates; this connection allows %d",
+                        run->argument_count, most - 1);
+  }
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendall(sql, "SELECT " FUNCTION "(?1");
+  if (has_foreign_collation(run->result->plan)) {
+    append_ranked(sql, run, request);
+  } else {
+    append_arguments(sql, run);
+    sqlite3_str_appendchar(sql, 1, ')');
+    append_source(sql, run->result->plan, request);
+  }
+  return tr_sql_prepare(db, sql, stmt, err);
+}
+
+static tr_code bind(sqlite3 *db, sqlite3_stmt *stmt, group_run *run,
+                    const tr_group_request *request, tr_error *err) {
+  int parameter = 2;
+  int rc = sqlite3_bind_pointer(stmt, 1, run, POINTER, NULL);
+  for (int i = 0; i < request->condition_count; i++) {
+    const tr_group_condition *condition = &request->conditions[i];
+    for (int j = 0; j < condition->value_count && rc == SQLITE_OK; j++) {
+      rc = sqlite3_bind_value(stmt, parameter++, condition->values[j]);
+    }
+  }
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, db, rc);
+}
+
+/* Runs the statement: all rows go into the table. */
+static tr_code fill(sqlite3 *db, sqlite3_stmt *stmt, group_run *run, tr_error *err) {
+  tr_group_result *result = run->result;
+  int rc = sqlite3_step(stmt);
+  if (rc == SQLITE_ROW) rc = sqlite3_step(stmt);
+  if (rc != SQLITE_DONE) {
+    if (run->err.code == TR_OK) return tr_error_of_sqlite(err, db, rc);
+    *err = run->err;
+    return err->code;
+  }
+  tr_code code = tr_group_table_flush(result->table, err);
+  if (code == TR_OK && result->shape.key_count == 0) {
+    code = tr_group_table_ensure_one(result->table, err);
+  }
+  return code;
+}
+
+tr_code tr_group_name_error(tr_error *err, tr_code code) {
+  static const char name[] = TR_GROUP_FUNCTION;
+  if (code == TR_OK || code == TR_NO_MEMORY || code == TR_INTERRUPTED ||
+      strncmp(err->message, name, sizeof name - 1) == 0) {
+    return code;
+  }
+  char message[TR_MESSAGE_SIZE];
+  memcpy(message, err->message, sizeof message);
+  int host_code = err->host_code;
+  tr_error_set(err, code, "%s: %s", name, message);
+  err->host_code = host_code;
+  return code;
+}
+
+static tr_code run_once(sqlite3 *db, group_run *run, const tr_group_request *request, int is_check,
+                        int *scanned_whole, tr_error *err) {
+  sqlite3_stmt *stmt = NULL;
+  tr_code code = lay_out(run, request, err);
+  if (code == TR_OK) code = prepare(db, run, request, &stmt, err);
+  if (code == TR_OK && !is_check) {
+    code = tr_group_table_create(&run->result->shape, &run->result->table, err);
+    if (code == TR_OK) code = bind(db, stmt, run, request, err);
+    if (code == TR_OK) code = fill(db, stmt, run, err);
+    *scanned_whole = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) > 0;
+  }
+  sqlite3_finalize(stmt);
+  return tr_group_name_error(err, code);
+}
+
+static tr_code run_plan(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
+                        int is_check, tr_group_result **result, int *scanned_whole, tr_error *err) {
+  group_run run = {0};
+  *result = zeros(0, sizeof **result);
+  if (*result == NULL) return tr_error_no_memory(err);
+  tr_code code = run_init(&run, plan, *result);
+  if (code != TR_OK) tr_error_no_memory(err);
+  if (code == TR_OK) code = run_once(db, &run, request, is_check, scanned_whole, err);
+  run_free(&run);
+  if (code != TR_OK || is_check) {
+    tr_group_result_free(*result);
+    *result = NULL;
+  }
+  return code;
+}
+
+tr_code tr_group_run(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
+                     tr_group_result **result, int *scanned_whole, tr_error *err) {
+  return run_plan(db, plan, request, 0, result, scanned_whole, err);
+}
+
+tr_code tr_group_check(sqlite3 *db, const tr_group_plan *plan, tr_error *err) {
+  tr_group_result *none;
+  tr_group_request request = {.outputs = UINT64_MAX};
+  return run_plan(db, plan, &request, 1, &none, NULL, err);
+}
+
+/* --- the result --------------------------------------------------------------------------------- */
+
+const tr_group_table *tr_group_result_table(const tr_group_result *result) {
+  return result->table;
+}
+
+tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key) {
+  int aggregate = result->aggregate_of_key[key];
+  if (aggregate < 0) return tr_group_key_field(result->table, group, key);
+  tr_combine_output first = {0};
+  const tr_combine *combine = &result->aggregates[aggregate].combine;
+  combine->fn->extract_output(combine, tr_group_state(result->table, group, aggregate), &first,
+                              NULL);
+  return first.value;
+}
+
+tr_code tr_group_result_output(const tr_group_result *result, const tr_group *group, int index,
+                               tr_combine_output *output, tr_error *err) {
+  int aggregate = result->aggregate_of_output[index];
+  const tr_combine *combine = &result->aggregates[aggregate].combine;
+  const void *state = tr_group_state(result->table, group, aggregate);
+  tr_code code;
+  if (result->plan->emits_accumulators) {
+    code = tr_accumulator_write(combine, state, &output->storage, err);
+    output->value = tr_value_blob(tr_buffer_bytes(&output->storage));
+  } else {
+    code = combine->fn->extract_output(combine, state, output, err);
+  }
+  return tr_group_name_error(err, code);
+}

@@ -1,0 +1,57 @@
+/*
+** Runs a group_by_fields plan: one inner SELECT whose only column is an aggregate function of ours,
+** which puts every row into a group table.
+**
+** `SELECT tranche_group(?1, key, ..., argument, ...) FROM t WHERE ...` is stepped once. That is twice
+** as fast as stepping a SELECT row by row, since SQLite's virtual machine never leaves its loop;
+** the function is useless without the pointer that only the extension can bind.
+**
+** Thread-safety: belongs to its connection's thread.
+*/
+#ifndef TR_EXT_GROUP_BY_FIELDS_RUN_H
+#define TR_EXT_GROUP_BY_FIELDS_RUN_H
+
+#include "combine/group_table.h"
+#include "group_by_fields_plan.h"
+
+int tr_group_register_function(tr_host *host);
+
+/* A condition on a key field: for the row to be read at all. */
+typedef struct tr_group_condition {
+  int key;
+  int op;                 /* SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT, GE, IS, ISNULL, ISNOTNULL */
+  sqlite3_value **values; /* none for ISNULL and ISNOTNULL; for EQ any number: one of them */
+  int value_count;
+} tr_group_condition;
+
+typedef struct tr_group_request {
+  uint64_t outputs; /* bit i: output i is wanted; bit 63: all from there on */
+  const tr_group_condition *conditions;
+  int condition_count;
+} tr_group_request;
+
+typedef struct tr_group_result tr_group_result;
+
+/*
+** All groups. `*scanned_whole` says whether SQLite read through the table for it, conditions or not (so
+** that another run with other conditions costs as much). TR_HOST with SQLite's text; TR_TOO_BIG: the
+** memory limit; what the functions' add_input gives; TR_INTERRUPTED; TR_NO_MEMORY.
+*/
+tr_code tr_group_run(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
+                     tr_group_result **result, int *scanned_whole, tr_error *err);
+
+/* Prepares without running: whether all expressions compile. Errors as above. */
+tr_code tr_group_check(sqlite3 *db, const tr_group_plan *plan, tr_error *err);
+
+const tr_group_table *tr_group_result_table(const tr_group_result *result);
+
+/* The value of key field `key` of a group; bytes lie in the result. */
+tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key);
+
+/* An output that was wanted; `output` holds zeros, and the caller frees it. */
+tr_code tr_group_result_output(const tr_group_result *result, const tr_group *group, int index,
+                               tr_combine_output *output, tr_error *err);
+
+void tr_group_result_free(tr_group_result *result); /* NULL is fine */
+
+#endif
