@@ -211,9 +211,7 @@ static tr_code read_list(tr_hll *hll, const hll_image *image, tr_error *err) {
     return tr_error_set(err, TR_CORRUPT, "HLL sketch: a list of %u coupons, at most %d", count,
                         TR_HLL_LIST_CAPACITY);
   }
-  /* An empty updatable sketch may come without its empty list. */
-  int is_short = image->is_compact || image->bytes.size == 8;
-  return read_coupons(hll, image, 8, is_short ? count : TR_HLL_LIST_CAPACITY, count, err);
+  return read_coupons(hll, image, 8, image->is_compact ? count : TR_HLL_LIST_CAPACITY, count, err);
 }
 
 static tr_code read_set(tr_hll *hll, const hll_image *image, tr_error *err) {
@@ -252,19 +250,25 @@ static tr_code read_exceptions(tr_hll *hll, const hll_image *image, uint32_t mar
                       marked);
 }
 
-static tr_code read_hll4(tr_hll *hll, const hll_image *image, tr_error *err) {
-  size_t k = (size_t)1 << image->lg_k;
-  const uint8_t *nibbles = image->bytes.data + REGISTERS_START;
-  uint32_t exceptions = tr_load_u32(image->bytes.data + 36);
-  uint32_t cells = exceptions;
-  if (!image->is_compact) {
-    if (image->lg_table > image->lg_k) {
-      return tr_error_set(err, TR_CORRUPT, "HLL sketch: 2^%d exceptions", image->lg_table);
-    }
-    cells = image->lg_table == 0 && exceptions == 0 ? 0 : UINT32_C(1) << image->lg_table;
-    if (image->bytes.size == REGISTERS_START + k / 2) cells = 0;
+/* How many cells the exceptions of HLL_4 have; `rest` bytes are left for them. */
+static tr_code count_exception_cells(const hll_image *image, size_t rest, uint32_t *cells,
+                                     tr_error *err) {
+  *cells = tr_load_u32(image->bytes.data + 36);
+  if (image->is_compact) return TR_OK;
+  if (image->lg_table > image->lg_k) {
+    return tr_error_set(err, TR_CORRUPT, "HLL sketch: 2^%d exceptions", image->lg_table);
   }
-  tr_code code = check_size(image, REGISTERS_START + k / 2 + 4 * (uint64_t)cells, err);
+  /* An updatable image that has none keeps a table for them all the same, of a size it does not say. */
+  *cells = *cells == 0 ? (uint32_t)(rest / 4) : UINT32_C(1) << image->lg_table;
+  return TR_OK;
+}
+
+static tr_code read_hll4(tr_hll *hll, const hll_image *image, tr_error *err) {
+  size_t k = (size_t)1 << image->lg_k, start = REGISTERS_START + k / 2;
+  const uint8_t *nibbles = image->bytes.data + REGISTERS_START;
+  uint32_t cells;
+  tr_code code = count_exception_cells(image, image->bytes.size - start, &cells, err);
+  if (code == TR_OK) code = check_size(image, start + 4 * (uint64_t)cells, err);
   if (code != TR_OK) return code;
   uint32_t marked = 0;
   for (size_t i = 0; i < k; i++) {
