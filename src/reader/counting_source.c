@@ -72,18 +72,18 @@ int tr_counting_source_contains(const tr_counting_source *source, int64_t value)
   return distance(source->first, value) % stride(source->step) == 0;
 }
 
-/* Drops what lies before `bound`. */
-static void begin_at(tr_counting_source *source, int64_t bound) {
-  if (source->is_empty || !is_behind(bound, source->first, is_up(source))) return;
+/* Drops what lies before `bound`, for one who counts up, or down. */
+static void begin_at(tr_counting_source *source, int64_t bound, int up) {
+  if (source->is_empty || !is_behind(bound, source->first, up)) return;
   uint64_t gap = distance(source->first, bound);
   uint64_t step = stride(source->step);
   tr_counting_source_skip(source, gap / step + (gap % step != 0));
 }
 
 /* Drops what lies behind `bound`. */
-static void end_at(tr_counting_source *source, int64_t bound) {
-  if (source->is_empty || !is_behind(source->last, bound, is_up(source))) return;
-  if (is_behind(source->first, bound, is_up(source))) {
+static void end_at(tr_counting_source *source, int64_t bound, int up) {
+  if (source->is_empty || !is_behind(source->last, bound, up)) return;
+  if (is_behind(source->first, bound, up)) {
     source->is_empty = 1;
     return;
   }
@@ -94,8 +94,8 @@ static void end_at(tr_counting_source *source, int64_t bound) {
 void tr_counting_source_restrict(tr_counting_source *source, int64_t low, int64_t high) {
   if (low > high) source->is_empty = 1;
   int up = is_up(source);
-  begin_at(source, up ? low : high);
-  end_at(source, up ? high : low);
+  begin_at(source, up ? low : high, up);
+  end_at(source, up ? high : low, up);
 }
 
 void tr_counting_source_take(tr_counting_source *source, uint64_t count) {

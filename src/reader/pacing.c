@@ -35,7 +35,8 @@ int tr_pacing_admit(tr_pacing *pacing, tr_error *err) {
     int64_t when = due > elapsed ? due : elapsed;
     if (pace->max_read_time >= 0 && when >= pace->max_read_time) return 0;
     if (due > elapsed) {
-      int64_t time = due > INT64_MAX - pacing->start ? INT64_MAX : pacing->start + due;
+      int is_beyond = pacing->start > 0 && due > INT64_MAX - pacing->start;
+      int64_t time = is_beyond ? INT64_MAX : pacing->start + due;
       if (pacing->clock.wait_until(pacing->clock.context, time, err) != TR_OK) return -1;
     }
   }
