@@ -14,8 +14,12 @@ tr_code tr_pacing_init(tr_pacing *pacing, const tr_pace *pace, tr_clock clock, t
   return TR_OK;
 }
 
+static int has_rate(const tr_pace *pace) {
+  return pace->rate > 0 && pace->period > 0;
+}
+
 int64_t tr_pace_due(const tr_pace *pace, int64_t n) {
-  if (pace->rate == 0) return 0;
+  if (!has_rate(pace)) return 0;
   wide rate = (wide)pace->rate;
   wide due = ((wide)n * (wide)pace->period + rate - 1) / rate;
   return due > INT64_MAX ? INT64_MAX : (int64_t)due;
@@ -34,7 +38,7 @@ int tr_pacing_admit(tr_pacing *pacing, tr_error *err) {
     int64_t due = tr_pace_due(pace, pacing->given);
     int64_t when = due > elapsed ? due : elapsed;
     if (pace->max_read_time >= 0 && when >= pace->max_read_time) return 0;
-    if (due > elapsed) {
+    if (has_rate(pace) && due > elapsed) {
       int is_beyond = pacing->start > 0 && due > INT64_MAX - pacing->start;
       int64_t time = is_beyond ? INT64_MAX : pacing->start + due;
       if (pacing->clock.wait_until(pacing->clock.context, time, err) != TR_OK) return -1;

@@ -84,7 +84,8 @@ int verdict_report(const verdict *v, long lines_expected) {
   for (int i = 0; i < v->count; i++) {
     const difference *d = &v->differences[i];
     char name[32] = "versions";
-    if (d->deviation != 0) snprintf(name, sizeof name, "deviation %d", d->deviation);
+    if (d->deviation == OURS) snprintf(name, sizeof name, "ours");
+    if (d->deviation > 0) snprintf(name, sizeof name, "deviation %d", d->deviation);
     printf("%6ld and %4ld after it: %s, %s of %s: %s\n", v->covered[i], v->followed[i], name, d->op,
            d->versions, d->why);
     is_unused |= v->covered[i] == 0;

@@ -24,8 +24,12 @@ typedef struct step {
   text recorded, ours, documented;
 } step;
 
+enum { OURS = -1 };
+
 typedef struct difference {
-  int deviation; /* its number in docs and headers; 0: one between versions of the reference */
+  /* Its number in docs and headers; 0: one between versions of the reference; OURS: one of a surface
+  ** whose header says so. */
+  int deviation;
   const char *versions; /* blanks between them */
   const char *op;
   int (*applies)(const step *s);

@@ -104,6 +104,12 @@ static void test_clock_that_goes_back(void **state) {
   s.now -= 5 * SECOND;
   assert_int_equal(tr_pacing_admit(&pacing, NULL), 1);
   assert_true(s.now == SECOND);
+  /* Without a period there is nothing to wait for. */
+  pacing = pacing_of(&s, (tr_pace){1, 0, -1, -1});
+  assert_int_equal(tr_pacing_admit(&pacing, NULL), 1);
+  s.now -= 5 * SECOND;
+  s.refuses = 1;
+  assert_int_equal(tr_pacing_admit(&pacing, NULL), 1);
 }
 
 /* The scan's time begins with its first question, not before. */
