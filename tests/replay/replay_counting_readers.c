@@ -10,11 +10,11 @@
 ** start, and with us the count. Its backlog is how many records could be had without a wait.
 */
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/double_text.h"
 #include "jsonl.h"
 #include "range/offset_record_tracker.h"
 #include "reader/counting_reader.h"
@@ -232,6 +232,16 @@ static void put_split(text to, wide from, wide at, wide end) {
   snprintf(to, TEXT_SIZE, "%.100s and %.100s", primary, residual);
 }
 
+/* width * fraction cut off, where the fraction is the decimal number that its shortest text shows. */
+static wide part_of(wide width, double fraction) {
+  tr_double_digits digits = tr_double_shortest(fraction);
+  wide number = 0;
+  for (int i = 0; i < digits.count; i++) number = number * 10 + (digits.digits[i] - '0');
+  wide product = width * number;
+  for (int i = digits.exponent; i < digits.count; i++) product /= 10;
+  return product;
+}
+
 static void bounded_split(replay *r, step *s, const char *json) {
   model *m = &r->model;
   double fraction = jsonl_double(r->file, json, "fraction");
@@ -249,10 +259,7 @@ static void bounded_split(replay *r, step *s, const char *json) {
   put(s->documented, "refused");
   if (m->phase != RUNNING || !(fraction > 0 && fraction < 1)) return;
   if (is_infinite(m) && !m->is_splittable) return;
-  /* What fits a double is multiplied in doubles: 0.3 of 950 is 285, not a little less. */
-  wide width = m->to - m->from;
-  wide at = m->from + (width < (wide)1 << 53 ? (wide)floor((double)width * fraction)
-                                             : (wide)floorl((long double)width * fraction));
+  wide at = m->from + part_of(m->to - m->from, fraction);
   if (at <= m->current || at >= m->to) return;
   put_split(s->documented, m->from, at, m->to);
   m->to = at;
