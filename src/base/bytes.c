@@ -13,10 +13,6 @@ tr_bytes tr_bytes_of_text(const char *text) {
   return (tr_bytes){(const uint8_t *)text, strlen(text)};
 }
 
-tr_bytes tr_buffer_bytes(const tr_buffer *buffer) {
-  return (tr_bytes){buffer->data, buffer->size};
-}
-
 int tr_bytes_compare(tr_bytes a, tr_bytes b) {
   size_t shorter = a.size < b.size ? a.size : b.size;
   int order = shorter == 0 ? 0 : memcmp(a.data, b.data, shorter);

@@ -30,7 +30,9 @@ typedef struct tr_buffer {
 tr_bytes tr_bytes_of_text(const char *text);
 
 /* A view of what a buffer holds now; the next append may move it. */
-tr_bytes tr_buffer_bytes(const tr_buffer *buffer);
+static inline tr_bytes tr_buffer_bytes(const tr_buffer *buffer) {
+  return (tr_bytes){buffer->data, buffer->size};
+}
 
 /* <0, 0, >0. */
 int tr_bytes_compare(tr_bytes a, tr_bytes b);
