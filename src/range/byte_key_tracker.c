@@ -8,9 +8,9 @@
 ** claimer that claims ahead publishes the limit of its window here, and splits stay above that too:
 ** the lowest key that nobody has spoken for is the *frontier*.
 **
-** A claim is on the path of every row. Its common case is two comparisons of the keys' first eight
-** bytes as numbers and a copy into memory that is already there; everything else, errors included,
-** is in claim_carefully.
+** A claim is on the path of every row. Its common case, one key claimed after another, is two
+** comparisons, of eight bytes each as numbers, and a copy into memory that is already there: see
+** claim_quickly. Everything else, errors included, is in claim_carefully.
 **
 ** Invariants (under the mutex):
 **   start <= end, or the end is open;
@@ -35,10 +35,12 @@ typedef enum attempts { NONE_YET, LAST_CLAIMED, LAST_REFUSED, END_CLAIMED } atte
 struct tr_byte_key_tracker {
   tr_tracker base;
   pthread_mutex_t mutex;
-  /* The fast path of a claim: above the one, below the other, with `attempts` already LAST_CLAIMED. */
-  uint64_t attempted_lead; /* UINT64_MAX unless the last attempt was claimed */
-  uint64_t end_lead;       /* UINT64_MAX where there is no end */
-  tr_buffer attempted;     /* the last attempted key; empty before the first and after the end */
+  /* What a claim looks at first: tr_byte_key_lead of the last key (UINT64_MAX: it was not claimed) and
+  ** of the end (UINT64_MAX: there is none), and shared_words of the two. */
+  uint64_t attempted_lead;
+  uint64_t end_lead;
+  size_t shared_with_end;
+  tr_buffer attempted; /* the last attempted key; empty before the first and after the end */
   attempts attempts;
   int has_claimed;
   tr_buffer claimed; /* the last claimed key, unless that is `attempted` */
@@ -65,8 +67,33 @@ static tr_bytes end_of(const tr_byte_key_tracker *t) {
   return tr_buffer_bytes(&t->range.end);
 }
 
-static void note_end(tr_byte_key_tracker *t) {
+/* The bytes that two keys share from the beginning, in whole words of eight. */
+static size_t shared_words(tr_bytes a, tr_bytes b) {
+  size_t shorter = a.size < b.size ? a.size : b.size, shared = 0;
+  while (shared + 8 <= shorter && memcmp(a.data + shared, b.data + shared, 8) == 0) shared += 8;
+  return shared;
+}
+
+static tr_bytes behind(tr_bytes key, size_t skipped) {
+  return (tr_bytes){key.data + skipped, key.size - skipped};
+}
+
+/* The order of two keys that share their first `skipped` bytes. */
+static int compare_behind(tr_bytes a, tr_bytes b, size_t skipped) {
+  tr_bytes rest_a = behind(a, skipped), rest_b = behind(b, skipped);
+  if (rest_a.size >= 8 && rest_b.size >= 8) {
+    uint64_t x = tr_byte_key_lead(rest_a), y = tr_byte_key_lead(rest_b);
+    if (x != y) return x < y ? -1 : 1;
+  }
+  return tr_bytes_compare(rest_a, rest_b);
+}
+
+/* After a change of the end or of the last key. */
+static void note_leads(tr_byte_key_tracker *t) {
+  t->attempted_lead =
+      t->attempts == LAST_CLAIMED ? tr_byte_key_lead(tr_buffer_bytes(&t->attempted)) : UINT64_MAX;
   t->end_lead = tr_byte_key_range_has_end(&t->range) ? tr_byte_key_lead(end_of(t)) : UINT64_MAX;
+  t->shared_with_end = shared_words(tr_buffer_bytes(&t->attempted), end_of(t));
 }
 
 static tr_code make_room(tr_buffer *buffer, size_t size, tr_error *err) {
@@ -92,10 +119,13 @@ static int frontier(const tr_byte_key_tracker *t, tr_bytes *key) {
   return 1;
 }
 
+static int is_below_end(const tr_byte_key_tracker *t, tr_bytes key) {
+  return !tr_byte_key_range_has_end(&t->range) || tr_bytes_compare(key, end_of(t)) < 0;
+}
+
 /* 1 if [key, end) holds nothing that can be claimed. */
 static int is_nothing_from(const tr_byte_key_tracker *t, tr_bytes key) {
-  if (!tr_byte_key_range_has_end(&t->range)) return 0;
-  return tr_byte_key_range_is_no_keys(&t->range) || tr_bytes_compare(key, end_of(t)) >= 0;
+  return tr_byte_key_range_is_no_keys(&t->range) || !is_below_end(t, key);
 }
 
 /* Every key was attempted, or has been given to a window. */
@@ -113,8 +143,7 @@ static int is_finished(const tr_byte_key_tracker *t) {
 /* The last attempt was the empty key, or at or above the end: there is not even an empty rest. */
 static int is_past_end(const tr_byte_key_tracker *t) {
   if (t->attempts == END_CLAIMED || t->has_rest) return 1;
-  return t->attempts != NONE_YET && tr_byte_key_range_has_end(&t->range) &&
-         tr_bytes_compare(tr_buffer_bytes(&t->attempted), end_of(t)) >= 0;
+  return t->attempts != NONE_YET && !is_below_end(t, tr_buffer_bytes(&t->attempted));
 }
 
 static double fraction_consumed(const tr_byte_key_tracker *t) {
@@ -145,7 +174,7 @@ static tr_code note_attempt(tr_byte_key_tracker *t, tr_bytes key, attempts outco
   }
   t->attempts = outcome;
   t->has_claimed |= outcome == LAST_CLAIMED;
-  t->attempted_lead = outcome == LAST_CLAIMED ? tr_byte_key_lead(key) : UINT64_MAX;
+  note_leads(t);
   return TR_OK;
 }
 
@@ -180,26 +209,51 @@ static int claim_carefully(tr_byte_key_tracker *t, tr_bytes key, tr_error *err) 
   return outcome == LAST_CLAIMED;
 }
 
-static int claim(tr_byte_key_tracker *t, tr_bytes key, tr_error *err) {
+/*
+** Where the last key was claimed: whether `key` lies above it and below the end. `*shared` is what
+** shared_words says of the two keys, and `*shared_with_end` of `key` and the end.
+**
+** Where `key` shares more with the last key than that shares with the end, it is below the end for the
+** same reason. Else it shares with the end at least what both share with the last key.
+*/
+static int is_next(const tr_byte_key_tracker *t, tr_bytes key, size_t *shared,
+                   size_t *shared_with_end) {
+  tr_bytes last = tr_buffer_bytes(&t->attempted), end = end_of(t);
+  *shared = shared_words(key, last);
+  *shared_with_end = t->shared_with_end;
+  if (compare_behind(key, last, *shared) <= 0) return 0;
+  if (end.size == 0 || *shared > t->shared_with_end) return 1;
+  if (compare_behind(key, end, *shared) >= 0) return 0;
+  *shared_with_end = *shared + shared_words(behind(key, *shared), behind(end, *shared));
+  return 1;
+}
+
+/* The common case: one key claimed after another. 0: it is not that, and nothing was done. */
+static int claim_quickly(tr_byte_key_tracker *t, tr_bytes key) {
   uint64_t lead = tr_byte_key_lead(key);
-  if (lead <= t->attempted_lead || lead >= t->end_lead || key.size >= t->attempted.capacity) {
-    return claim_carefully(t, key, err);
+  size_t shared = 0, shared_with_end = 0;
+  if (key.size >= t->attempted.capacity) return 0;
+  if (lead <= t->attempted_lead || lead >= t->end_lead) {
+    if (t->attempts != LAST_CLAIMED || !is_next(t, key, &shared, &shared_with_end)) return 0;
   }
-  /* Both leads differ, so the key is above the last one and below the end; and it is not empty. */
-  if (key.size == 8) {
-    memcpy(t->attempted.data, key.data, 8);
+  /* What both keys share stays: bytes just written would be slow to read at the next claim. */
+  uint8_t *to = t->attempted.data + shared;
+  tr_bytes rest = behind(key, shared);
+  if (rest.size == 8) {
+    memcpy(to, rest.data, 8);
   } else {
-    memcpy(t->attempted.data, key.data, key.size);
+    memcpy(to, rest.data, rest.size);
   }
-  t->attempted.data[key.size] = 0;
+  to[rest.size] = 0;
   t->attempted.size = key.size;
   t->attempted_lead = lead;
+  t->shared_with_end = shared_with_end;
   return 1;
 }
 
 int tr_byte_key_tracker_try_claim(tr_byte_key_tracker *t, tr_bytes key, tr_error *err) {
   pthread_mutex_lock(&t->mutex);
-  int claimed = claim(t, key, err);
+  int claimed = claim_quickly(t, key) ? 1 : claim_carefully(t, key, err);
   pthread_mutex_unlock(&t->mutex);
   return claimed;
 }
@@ -219,125 +273,21 @@ static tr_code claim_end(tr_tracker *tracker, tr_error *err) {
 
 /* ---- Claiming ahead ------------------------------------------------------------------------- */
 
-static size_t shared_prefix(tr_bytes a, tr_bytes b) {
-  size_t shorter = a.size < b.size ? a.size : b.size, shared = 0;
-  while (shared < shorter && a.data[shared] == b.data[shared]) shared++;
-  return shared;
-}
-
-/* The eight bytes behind the first `skipped`, as tr_byte_key_lead. */
-static uint64_t lead_behind(tr_bytes key, size_t skipped) {
-  if (skipped >= key.size) return 0;
-  return tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
-}
-
-/* Makes `step` 256 times finer by one more byte of depth; UINT64_MAX stands for all above it. */
-static void deepen(tr_byte_key_window *window) {
-  window->depth++;
-  window->step = window->step >> 56 != 0 ? UINT64_MAX : window->step << 8;
-}
-
-/* Halves the step; at its finest it gets another byte, as long as keys may differ there. */
-static void narrow(tr_byte_key_window *window, tr_bytes key) {
-  if (window->step == 1 && window->depth < key.size + 8) deepen(window);
-  if (window->step > 1) window->step >>= 1;
-}
-
-/* Doubles the step; at its widest it moves up a byte, unless that is needed. */
-static void widen(tr_byte_key_window *window, size_t least_depth) {
-  if (window->step >> 62 != 0) {
-    if (window->depth <= least_depth) return;
-    window->depth--;
-    window->step >>= 8;
-  }
-  window->step <<= 1;
-}
-
-/*
-** Chooses depth and step for the window that begins at `key`: what the last window taught, and at most
-** an eighth of what is left. A step of 0 means that no window fits.
-**
-** All keys from `key` to the end share the prefix that these two share, so that only the bytes behind
-** it tell them apart: the limit is made of that prefix and at least eight bytes more.
-*/
-static void plan_window(tr_byte_key_window *window, tr_bytes key, int has_end, tr_bytes end) {
-  size_t shared = has_end ? shared_prefix(key, end) : 0;
-  if (window->depth == 0) {
-    /* The first one: a millionth of the rest, which will double until it holds enough. */
-    window->depth = shared + 8;
-    uint64_t to = has_end ? lead_behind(end, shared) : UINT64_MAX;
-    window->step = (to - lead_behind(key, shared)) >> 20 | 1;
-  } else if (window->given > 0) {
-    uint64_t used = window->given - window->left;
-    if (window->left == 0) {
-      narrow(window, key);
-    } else if (used < window->given / 2) {
-      widen(window, shared + 8);
-    }
-  }
-  while (window->depth < shared + 8) deepen(window);
-  /* Where more than eight bytes tell the end from the key, the rest is more than any step. */
-  size_t skipped = window->depth - 8;
-  if (skipped > shared) return;
-  uint64_t to = has_end ? lead_behind(end, skipped) : UINT64_MAX;
-  uint64_t most = (to - lead_behind(key, skipped)) / 8;
-  if (window->step > most) window->step = most;
-}
-
-/* Appends the first `depth` bytes of `key`, plus the step. 0: that is beyond every key. */
-static int append_limit(tr_buffer *limit, const tr_byte_key_window *window, tr_bytes key) {
-  size_t kept = key.size < window->depth ? key.size : window->depth;
-  memcpy(limit->data, key.data, kept);
-  memset(limit->data + kept, 0, window->depth - kept);
-  limit->size = window->depth;
-  uint64_t carry = window->step;
-  for (size_t at = window->depth; at-- > 0 && carry != 0;) {
-    uint64_t sum = limit->data[at] + (carry & 255);
-    limit->data[at] = (uint8_t)sum;
-    carry = (carry >> 8) + (sum >> 8);
-  }
-  return carry == 0;
-}
-
-static void close_window(tr_byte_key_window *window) {
-  window->given = 0;
-  window->left = 0;
-  window->is_open = 0;
-  window->limit.size = 0;
-}
-
 /* Opens a window behind `key`, which was just claimed. Without memory there is none. */
 static void open_window(tr_byte_key_tracker *t, tr_byte_key_window *window, tr_bytes key) {
-  int has_end = tr_byte_key_range_has_end(&t->range);
-  plan_window(window, key, has_end, end_of(t));
-  close_window(window);
-  t->has_ahead = 0;
-  if (window->step == 0) return;
-  size_t size = window->depth > t->range.end.size ? window->depth : t->range.end.size;
-  if (make_room(&window->limit, size, NULL) != TR_OK) return;
-  if (make_room(&t->ahead, size, NULL) != TR_OK) return;
-  if (!append_limit(&window->limit, window, key)) {
-    window->limit.size = 0;
-    return;
+  t->has_ahead = tr_byte_key_window_open(window, key, end_of(t));
+  if (t->has_ahead && tr_buffer_set(&t->ahead, tr_buffer_bytes(&window->limit), NULL) != TR_OK) {
+    t->has_ahead = 0;
+    tr_byte_key_window_close(window);
   }
-  tr_bytes limit = tr_buffer_bytes(&window->limit);
-  if (has_end && tr_bytes_compare(limit, end_of(t)) > 0) {
-    tr_buffer_set(&window->limit, end_of(t), NULL);
-    limit = tr_buffer_bytes(&window->limit);
-  }
-  tr_buffer_set(&t->ahead, limit, NULL);
-  t->has_ahead = 1;
-  window->limit_lead = tr_byte_key_lead(limit);
-  window->given = window->wanted;
-  window->left = window->wanted;
 }
 
 int tr_byte_key_tracker_claim_ahead(tr_byte_key_tracker *t, tr_byte_key_window *window,
                                     tr_bytes key, tr_error *err) {
   pthread_mutex_lock(&t->mutex);
-  int claimed = claim(t, key, err);
+  int claimed = claim_quickly(t, key) ? 1 : claim_carefully(t, key, err);
   if (claimed == 1) open_window(t, window, key);
-  if (claimed == 0) close_window(window);
+  if (claimed == 0) tr_byte_key_window_close(window);
   pthread_mutex_unlock(&t->mutex);
   return claimed;
 }
@@ -347,15 +297,8 @@ int tr_byte_key_tracker_claim_rest(tr_byte_key_tracker *t, tr_byte_key_window *w
   pthread_mutex_lock(&t->mutex);
   int is_left = !is_spoken_for(t);
   if (is_left) {
-    if (tr_buffer_set(&window->limit, end_of(t), err) != TR_OK) {
-      is_left = -1;
-    } else {
-      t->has_rest = 1;
-      window->is_open = !tr_byte_key_range_has_end(&t->range);
-      window->limit_lead = t->end_lead;
-      window->given = UINT64_MAX;
-      window->left = UINT64_MAX;
-    }
+    t->has_rest = tr_byte_key_window_open_all(window, end_of(t), err) == TR_OK;
+    if (!t->has_rest) is_left = -1;
   }
   pthread_mutex_unlock(&t->mutex);
   return is_left;
@@ -388,15 +331,10 @@ tr_code tr_byte_key_tracker_release(tr_byte_key_tracker *t, tr_byte_key_window *
   if (code == TR_OK) {
     t->has_ahead = 0;
     t->has_rest = 0;
-    close_window(window);
+    tr_byte_key_window_close(window);
   }
   pthread_mutex_unlock(&t->mutex);
   return code;
-}
-
-void tr_byte_key_window_free(tr_byte_key_window *window) {
-  tr_buffer_free(&window->limit);
-  *window = (tr_byte_key_window){.wanted = window->wanted};
 }
 
 /* ---- Giving away ---------------------------------------------------------------------------- */
@@ -407,7 +345,7 @@ static void give_away(tr_byte_key_tracker *t, tr_byte_key_range primary, tr_buff
   *residual = (tr_restriction){.kind = TR_BYTES, .bytes = {.start = start, .end = t->range.end}};
   tr_buffer_free(&t->range.start);
   t->range = primary;
-  note_end(t);
+  note_leads(t);
 }
 
 /* Cuts the range at `at`, not below its start: the tracker keeps [start, at), the rest is given. */
@@ -630,7 +568,7 @@ tr_code tr_byte_key_tracker_create(const tr_byte_key_range *range, tr_byte_key_t
   *tracker = NULL;
   tr_byte_key_tracker *t = tr_malloc(sizeof *t);
   if (t == NULL) return tr_error_no_memory(err);
-  *t = (tr_byte_key_tracker){.base = {&byte_key_tracker_class}, .attempted_lead = UINT64_MAX};
+  *t = (tr_byte_key_tracker){.base = {&byte_key_tracker_class}};
   if (pthread_mutex_init(&t->mutex, NULL) != 0) {
     tr_free(t);
     return tr_error_no_memory(err);
@@ -644,7 +582,7 @@ tr_code tr_byte_key_tracker_create(const tr_byte_key_range *range, tr_byte_key_t
     release(&t->base);
     return code;
   }
-  note_end(t);
+  note_leads(t);
   *tracker = t;
   return TR_OK;
 }

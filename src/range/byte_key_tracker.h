@@ -12,10 +12,9 @@
 **   4. [x, x) is done from the beginning.
 **
 ** Claiming ahead. A worker that cannot be told to stop in the middle need not ask for each key: it
-** keeps a *window*, which the tracker has given to it whole ("claimed up to X"), and compares with X
-** by itself. The tracker gives nothing below X away. A window's width in key space adapts, so that it
-** holds about as many keys as the worker asked for; it never takes more than an eighth of what is
-** left, and a window that turns out too full is trimmed to the keys used so far.
+** keeps a window (byte_key_window.h), which the tracker has given to it whole ("claimed up to X"), and
+** compares with X by itself. The tracker gives nothing below X away. A window never takes more than an
+** eighth of what is left, and one that turns out too full is trimmed to the keys used so far.
 **
 ** Thread-safety: the tracker, from any thread; a window belongs to the one claimer.
 */
@@ -23,6 +22,7 @@
 #define TR_RANGE_BYTE_KEY_TRACKER_H
 
 #include "range/byte_key_range.h"
+#include "range/byte_key_window.h"
 #include "range/tracker.h"
 
 typedef struct tr_byte_key_tracker tr_byte_key_tracker;
@@ -42,24 +42,6 @@ tr_byte_key_tracker *tr_byte_key_tracker_of(tr_tracker *tracker);
 ** TR_NO_MEMORY, possible only when the key is longer than any before; nothing has changed.
 */
 int tr_byte_key_tracker_try_claim(tr_byte_key_tracker *tracker, tr_bytes key, tr_error *err);
-
-/*
-** A claimer's window. `{.wanted = n}` asks for about n keys at a time (1,000 is a good number: the
-** lock then costs nothing, and a split finds all but those); release with tr_byte_key_window_free.
-*/
-typedef struct tr_byte_key_window {
-  uint32_t wanted;
-  /* The rest is the trackers' own. */
-  uint64_t given;      /* how many keys it was opened for; 0: it is closed */
-  uint64_t left;       /* how many of them are not yet used */
-  int is_open;         /* there is no upper bound, `limit` does not count */
-  uint64_t limit_lead; /* tr_byte_key_lead of `limit` */
-  tr_buffer limit;     /* keys below it are claimed */
-  size_t depth;        /* how many leading bytes of a key the limit is made of */
-  uint64_t step;       /* what is added to them to make the limit, in units of the last one */
-} tr_byte_key_window;
-
-void tr_byte_key_window_free(tr_byte_key_window *window);
 
 /*
 ** As tr_byte_key_tracker_try_claim, and on 1 the window is made to begin at `key`. Mixing with exact
@@ -84,30 +66,6 @@ int tr_byte_key_tracker_claim_rest(tr_byte_key_tracker *tracker, tr_byte_key_win
 */
 tr_code tr_byte_key_tracker_release(tr_byte_key_tracker *tracker, tr_byte_key_window *window,
                                     tr_bytes last, tr_error *err);
-
-/*
-** The first eight bytes as a big-endian number, missing ones as zero. Where two keys' numbers differ,
-** they are ordered as the keys are; where they are equal, the keys must be compared.
-*/
-static inline uint64_t tr_byte_key_lead(tr_bytes key) {
-  const uint8_t *at = key.data;
-  if (key.size >= 8) {
-    return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 | (uint64_t)at[2] << 40 |
-           (uint64_t)at[3] << 32 | (uint64_t)at[4] << 24 | (uint64_t)at[5] << 16 |
-           (uint64_t)at[6] << 8 | (uint64_t)at[7];
-  }
-  uint64_t lead = 0;
-  for (size_t i = 0; i < key.size; i++) lead |= (uint64_t)at[i] << (56 - 8 * i);
-  return lead;
-}
-
-/* 1 if `key` lies in the window. Of its order among the keys of the window nothing is checked. */
-static inline int tr_byte_key_window_holds(const tr_byte_key_window *window, tr_bytes key) {
-  if (window->left == 0 || key.size == 0) return 0;
-  uint64_t lead = tr_byte_key_lead(key);
-  if (lead != window->limit_lead) return lead < window->limit_lead;
-  return window->is_open || tr_bytes_compare(key, tr_buffer_bytes(&window->limit)) < 0;
-}
 
 /*
 ** Claims `key`: within the window by a comparison, else from the tracker together with a new window.

@@ -570,11 +570,11 @@ static void without_memory_windows_are_closed(void **state) {
 
 /* ---- All of it at random -------------------------------------------------------------------- */
 
-enum { UNIVERSE = 400, MOST_PARTS = 4096 };
+enum { UNIVERSE = 400, LONGEST = 40, MOST_PARTS = 4096 };
 
 /* Sorted keys that look like composite ones: shared prefixes, zero and ff bytes, prefixes of others. */
 typedef struct universe {
-  uint8_t data[UNIVERSE][24];
+  uint8_t data[UNIVERSE][LONGEST];
   tr_bytes keys[UNIVERSE];
   int count;
   int claims[UNIVERSE];
@@ -586,9 +586,9 @@ static int compare_keys(const void *a, const void *b) {
 
 static void make_universe(universe *u, test_random *random) {
   static const uint8_t alphabet[] = {0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff};
-  size_t prefix = test_random_below(random, 12);
+  size_t prefix = test_random_below(random, LONGEST - 4);
   for (int i = 0; i < UNIVERSE; i++) {
-    size_t size = prefix + 1 + test_random_below(random, 24 - prefix - 1);
+    size_t size = prefix + 1 + test_random_below(random, LONGEST - prefix - 1);
     for (size_t at = 0; at < size; at++) {
       u->data[i][at] = at < prefix ? 0x33 : alphabet[test_random_below(random, sizeof alphabet)];
     }
@@ -661,6 +661,10 @@ static void read_part(universe *u, const tr_restriction *part, tr_restriction *p
     if (is_ahead && last != NULL && test_random_below(random, 30) == 0) {
       assert_int_equal(tr_byte_key_tracker_release(t, &window, *last, NULL), TR_OK);
     }
+    if (!is_ahead && last != NULL && test_random_below(random, 8) == 0) {
+      tr_bytes wrong = u->keys[test_random_below(random, (uint64_t)i)];
+      assert_int_equal(tr_byte_key_tracker_try_claim(t, wrong, NULL), -1);
+    }
     if (i == u->count) break;
     int claimed = is_ahead ? tr_byte_key_window_claim(t, &window, u->keys[i], NULL)
                            : tr_byte_key_tracker_try_claim(t, u->keys[i], NULL);
@@ -685,9 +689,9 @@ static void every_key_is_claimed_once(void **state) {
     make_universe(&u, &random);
     int is_open = test_random_below(&random, 2) == 0, count = 1,
         is_ahead = (int)test_random_below(&random, 2);
-    tr_bytes end = {(const uint8_t *)"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
-                                     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-                    is_open ? 0 : 25};
+    uint8_t above_all[LONGEST + 1];
+    memset(above_all, 0xff, sizeof above_all);
+    tr_bytes end = {above_all, is_open ? 0 : sizeof above_all};
     parts[0] = (tr_restriction){.kind = TR_BYTES};
     tr_byte_key_range_init(&parts[0].bytes, (tr_bytes){NULL, 0}, end, NULL);
     for (int i = 0; i < count; i++) {

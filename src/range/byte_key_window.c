@@ -1,0 +1,141 @@
+/*
+** Where a window ends. Its limit is the first `depth` bytes of the key that it begins with, plus `step`,
+** as a big-endian number. All keys from there to the end of the range share what the key and the end
+** share, so only the bytes behind that tell them apart: the limit is made of those shared bytes and at
+** least eight more. A window that ran out of keys was too wide, and the step is halved; one that was left
+** with less than half of its keys used was too narrow, and it is doubled.
+*/
+#include "range/byte_key_window.h"
+
+#include <string.h>
+
+void tr_byte_key_window_free(tr_byte_key_window *window) {
+  tr_buffer_free(&window->limit);
+  *window = (tr_byte_key_window){.wanted = window->wanted};
+}
+
+void tr_byte_key_window_close(tr_byte_key_window *window) {
+  window->given = 0;
+  window->left = 0;
+  window->is_open = 0;
+  window->limit.size = 0;
+}
+
+/* The window reaches to its limit, for `keys` keys. */
+static void give(tr_byte_key_window *window, uint64_t keys) {
+  window->is_open = window->limit.size == 0;
+  window->limit_lead =
+      window->is_open ? UINT64_MAX : tr_byte_key_lead(tr_buffer_bytes(&window->limit));
+  window->given = keys;
+  window->left = keys;
+}
+
+static size_t shared_prefix(tr_bytes a, tr_bytes b) {
+  size_t shorter = a.size < b.size ? a.size : b.size, shared = 0;
+  while (shared < shorter && a.data[shared] == b.data[shared]) shared++;
+  return shared;
+}
+
+/* The eight bytes behind the first `skipped`, as tr_byte_key_lead. */
+static uint64_t lead_behind(tr_bytes key, size_t skipped) {
+  if (skipped >= key.size) return 0;
+  return tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
+}
+
+static uint8_t byte_at(tr_bytes key, size_t at) {
+  return at < key.size ? key.data[at] : 0;
+}
+
+/*
+** How far it is from `key` to the end, in units of byte `depth`, cut off at UINT64_MAX. Without an end,
+** to where keys would need a byte more in front.
+*/
+static uint64_t distance(tr_bytes key, tr_bytes end, size_t shared, size_t depth) {
+  size_t skipped = depth - 8, at = shared;
+  uint64_t from = lead_behind(key, skipped), to = lead_behind(end, skipped);
+  if (end.size == 0) {
+    for (; at < skipped; at++) {
+      if (byte_at(key, at) != 0xff) return UINT64_MAX;
+    }
+    return UINT64_MAX - from;
+  }
+  if (shared >= skipped) return to - from;
+  /* The bytes between hold it down only if they differ by 1, as those of 7f ff ff and 80 00 00 do. */
+  if (byte_at(end, at) - byte_at(key, at) != 1 || to >= from) return UINT64_MAX;
+  while (++at < skipped) {
+    if (byte_at(key, at) != 0xff || byte_at(end, at) != 0) return UINT64_MAX;
+  }
+  return to - from;
+}
+
+/* Makes `step` 256 times finer by one more byte of depth; UINT64_MAX stands for all above it. */
+static void deepen(tr_byte_key_window *window) {
+  window->depth++;
+  window->step = window->step >> 56 != 0 ? UINT64_MAX : window->step << 8;
+}
+
+/* Halves the step; at its finest it gets another byte, as long as keys may differ there. */
+static void narrow(tr_byte_key_window *window, tr_bytes key) {
+  if (window->step == 1 && window->depth < key.size + 8) deepen(window);
+  if (window->step > 1) window->step >>= 1;
+}
+
+/* Doubles the step; at its widest it moves up a byte, unless that is needed. */
+static void widen(tr_byte_key_window *window, size_t least_depth) {
+  if (window->step >> 62 != 0) {
+    if (window->depth <= least_depth) return;
+    window->depth--;
+    window->step >>= 8;
+  }
+  window->step <<= 1;
+}
+
+/*
+** Chooses depth and step for the window that begins at `key`: what the last window taught, and at most
+** an eighth of what is left. A step of 0 means that no window fits.
+*/
+static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
+  size_t shared = shared_prefix(key, end);
+  if (window->depth == 0) {
+    /* The first one: a millionth of the rest, which will double until it holds enough. */
+    window->depth = shared + 8;
+    window->step = distance(key, end, shared, window->depth) >> 20 | 1;
+  } else if (window->given > 0 && window->left == 0) {
+    narrow(window, key);
+  } else if (window->given > 0 && window->given - window->left < window->given / 2) {
+    widen(window, shared + 8);
+  }
+  while (window->depth < shared + 8) deepen(window);
+  uint64_t most = distance(key, end, shared, window->depth) / 8;
+  if (window->step > most) window->step = most;
+}
+
+/* Puts the first `depth` bytes of `key`, plus the step, into `limit`, which has room for them. */
+static void put_limit(tr_buffer *limit, const tr_byte_key_window *window, tr_bytes key) {
+  size_t kept = key.size < window->depth ? key.size : window->depth;
+  memcpy(limit->data, key.data, kept);
+  memset(limit->data + kept, 0, window->depth - kept);
+  limit->size = window->depth;
+  uint64_t carry = window->step;
+  for (size_t at = window->depth; at-- > 0 && carry != 0;) {
+    uint64_t sum = limit->data[at] + (carry & 255);
+    limit->data[at] = (uint8_t)sum;
+    carry = (carry >> 8) + (sum >> 8);
+  }
+}
+
+int tr_byte_key_window_open(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
+  plan(window, key, end);
+  tr_byte_key_window_close(window);
+  if (window->step == 0) return 0;
+  if (tr_buffer_reserve(&window->limit, window->depth, NULL) != TR_OK) return 0;
+  put_limit(&window->limit, window, key);
+  give(window, window->wanted);
+  return 1;
+}
+
+tr_code tr_byte_key_window_open_all(tr_byte_key_window *window, tr_bytes end, tr_error *err) {
+  tr_code code = tr_buffer_set(&window->limit, end, err);
+  if (code == TR_OK) give(window, UINT64_MAX);
+  return code;
+}
