@@ -155,7 +155,17 @@ static int is_empty(const tr_hll *hll) {
   return hll->registers == NULL && hll->coupon_count == 0;
 }
 
-/* Folds to fewer registers: a register's address is the low end of the coupon's. */
+/* Raises k registers by as many or more: a register's address is the low end of the coupon's. */
+static void max_registers(uint8_t *registers, size_t k, const uint8_t *others, size_t count) {
+  for (size_t start = 0; start < count; start += k) {
+    for (size_t i = 0; i < k; i++) {
+      uint8_t rank = others[start + i];
+      registers[i] = registers[i] < rank ? rank : registers[i];
+    }
+  }
+}
+
+/* Folds to fewer registers. */
 static tr_code reduce_lg_k(tr_hll *hll, int lg_k, tr_error *err) {
   if (hll->registers == NULL) {
     int old = hll->lg_k;
@@ -166,14 +176,14 @@ static tr_code reduce_lg_k(tr_hll *hll, int lg_k, tr_error *err) {
     return code;
   }
   size_t k = (size_t)1 << lg_k;
-  for (size_t i = k; i < (size_t)1 << hll->lg_k; i++) {
-    uint8_t *low = &hll->registers[i & (k - 1)];
-    if (*low < hll->registers[i]) *low = hll->registers[i];
-  }
+  uint8_t *folded = tr_malloc(k);
+  if (folded == NULL) return tr_error_no_memory(err);
+  memset(folded, 0, k);
+  max_registers(folded, k, hll->registers, (size_t)1 << hll->lg_k);
+  tr_free(hll->registers);
+  hll->registers = folded;
   hll->lg_k = (uint8_t)lg_k;
   hll->has_hip = 0;
-  uint8_t *smaller = tr_realloc(hll->registers, k);
-  if (smaller != NULL) hll->registers = smaller;
   return TR_OK;
 }
 
@@ -210,13 +220,7 @@ tr_code tr_hll_merge(tr_hll *hll, const tr_hll *other, tr_error *err) {
     if (other->coupons[i] != 0) code = tr_hll_add_coupon(hll, other->coupons[i], err);
   }
   if (code != TR_OK || other->registers == NULL) return code;
-  size_t k = (size_t)1 << hll->lg_k;
-  for (size_t start = 0; start < (size_t)1 << other->lg_k; start += k) {
-    for (size_t i = 0; i < k; i++) {
-      uint8_t rank = other->registers[start + i];
-      if (hll->registers[i] < rank) hll->registers[i] = rank;
-    }
-  }
+  max_registers(hll->registers, (size_t)1 << hll->lg_k, other->registers, (size_t)1 << other->lg_k);
   return TR_OK;
 }
 

@@ -139,14 +139,30 @@ static tr_code promote(tr_kll *kll, tr_kll_item *items, uint32_t count, int heig
   return TR_OK;
 }
 
-/* Levels fill in turn: one that was emptied gives its memory back, or all would stay at their peak. */
-static void give_back(tr_kll *kll, tr_kll_level *level) {
-  if (level->capacity <= TR_KLL_LEAST_LEVEL) return;
-  tr_kll_item *smaller = tr_realloc(level->items, TR_KLL_LEAST_LEVEL * sizeof *level->items);
-  if (smaller == NULL) return;
-  kll->heap_size -= (level->capacity - TR_KLL_LEAST_LEVEL) * sizeof *level->items;
-  level->items = smaller;
-  level->capacity = TR_KLL_LEAST_LEVEL;
+/*
+** Compacts one level. Levels fill in turn, so it gives its memory back, or all would stay at their
+** peak; only an odd value is left, in a small array.
+*/
+static tr_code compact_level(tr_kll *kll, int height, tr_error *err) {
+  tr_kll_item *items = kll->levels[height].items, *small = NULL;
+  uint32_t count = kll->levels[height].count, left = 0, capacity = 0;
+  if (count % 2 == 1) {
+    tr_code code = grow(kll, &small, &capacity, TR_KLL_LEAST_LEVEL, 1, err);
+    if (code != TR_OK) return code;
+  }
+  tr_code code = promote(kll, items, count, height, &left, err);
+  /* promote may have moved the levels themselves, to have one more. */
+  tr_kll_level *level = &kll->levels[height];
+  if (code == TR_OK) {
+    if (left > 0) small[0] = items[0];
+    kll->heap_size -= level->capacity * sizeof *items;
+    *level = (tr_kll_level){small, left, capacity};
+    tr_free(items);
+  } else {
+    kll->heap_size -= capacity * sizeof *small;
+    tr_free(small);
+  }
+  return code;
 }
 
 /* Compacts levels, the lowest full one first, until there are at most as many values as allowed. */
@@ -159,13 +175,8 @@ static tr_code compact_levels(tr_kll *kll, tr_error *err) {
     while (kll->levels[height].count < tr_kll_level_capacity(kll->k, kll->level_count, height)) {
       height++;
     }
-    /* promote makes room above first, and that may move the levels. */
-    tr_kll_item *items = kll->levels[height].items;
-    uint32_t left = 0;
-    tr_code code = promote(kll, items, kll->levels[height].count, height, &left, err);
+    tr_code code = compact_level(kll, height, err);
     if (code != TR_OK) return code;
-    kll->levels[height].count = left;
-    give_back(kll, &kll->levels[height]);
   }
 }
 

@@ -1,0 +1,385 @@
+/*
+** combine/hll.h: which values are one, exact counts, errors over all sizes, independence of order and
+** cut, folding, bytes, damage. Sketches of other implementations are read in
+** tests/replay/replay_sketches.c.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "combine/hll.h"
+#include "combining.h"
+#include "effort.h"
+#include "test_memory.h"
+#include "test_random.h"
+
+static tr_value text(const char *of) {
+  return tr_value_text(tr_bytes_of_text(of));
+}
+
+static tr_value blob(const char *of) {
+  return tr_value_blob(tr_bytes_of_text(of));
+}
+
+static void add(tr_hll *hll, tr_value value) {
+  assert_int_equal(tr_hll_add(hll, &value, NULL), TR_OK);
+}
+
+static void add_integers(tr_hll *hll, int64_t from, int64_t to) {
+  for (int64_t i = from; i < to; i++) add(hll, tr_value_integer(i));
+}
+
+static void merge(tr_hll *hll, const tr_hll *other) {
+  assert_int_equal(tr_hll_merge(hll, other, NULL), TR_OK);
+}
+
+static tr_buffer bytes_of(const tr_hll *hll) {
+  tr_buffer bytes = {0};
+  assert_int_equal(tr_hll_write(hll, &bytes, NULL), TR_OK);
+  return bytes;
+}
+
+static void assert_same_bytes(const tr_hll *a, const tr_hll *b) {
+  tr_buffer x = bytes_of(a), y = bytes_of(b);
+  assert_int_equal(x.size, y.size);
+  assert_memory_equal(x.data, y.data, x.size);
+  tr_buffer_free(&x);
+  tr_buffer_free(&y);
+}
+
+static void test_values(void **state) {
+  (void)state;
+  const struct {
+    tr_value a, b;
+    int distinct;
+    const char *why;
+  } cases[] = {
+      {tr_value_integer(1), tr_value_real(1.0), 1, "equal in SQL"},
+      {tr_value_integer(0), tr_value_real(-0.0), 1, "there is one zero"},
+      {tr_value_integer(INT64_MIN), tr_value_real(-0x1p63), 1, "the least integer is a double"},
+      {tr_value_integer(INT64_MAX), tr_value_real(0x1p63), 2, "the largest is not"},
+      {tr_value_integer(9007199254740993), tr_value_real(9007199254740992.0), 2,
+       "2^53 + 1 is not 2^53"},
+      {tr_value_integer(1), text("1"), 2, "types differ"},
+      {text("1"), blob("1"), 2, "types differ"},
+      {text(""), tr_value_null(), 1, "NULL does not count, an empty text does"},
+      {text(""), blob(""), 2, "both count"},
+      {tr_value_real(HUGE_VAL), tr_value_real(-HUGE_VAL), 2, "infinities are values"},
+      {tr_value_real(0.1), tr_value_real(0.1), 1, "the same"},
+      {text("a"), text("A"), 2, "BINARY collation"},
+      {tr_value_null(), tr_value_null(), 0, "nothing"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tr_hll hll = tr_hll_empty(TR_HLL_LG_K);
+    add(&hll, cases[i].a);
+    add(&hll, cases[i].b);
+    if (lround(tr_hll_estimate(&hll)) != cases[i].distinct) fail_msg("%s", cases[i].why);
+    tr_hll_free(&hll);
+  }
+}
+
+/* The published hash: what a sketch of the integer 1 holds is known. */
+static void test_hash_is_the_published_one(void **state) {
+  (void)state;
+  static const uint8_t expected[] = {2, 1, 7, 13, 3, 8, 1, 0, 0x2b, 0xf2, 0xfb, 0x06};
+  tr_hll hll = tr_hll_empty(TR_HLL_LG_K);
+  add(&hll, tr_value_integer(1));
+  tr_buffer bytes = bytes_of(&hll);
+  assert_int_equal(bytes.size, sizeof expected);
+  assert_memory_equal(bytes.data, expected, sizeof expected);
+  tr_buffer_free(&bytes);
+  tr_hll_free(&hll);
+}
+
+static void test_exact_while_small(void **state) {
+  (void)state;
+  tr_hll hll = tr_hll_empty(TR_HLL_LG_K);
+  for (int64_t n = 0; n <= 768; n++) {
+    assert_int_equal(lround(tr_hll_estimate(&hll)), n);
+    add(&hll, tr_value_integer(n * 1000003));
+  }
+  assert_null(hll.coupons);
+  tr_hll_free(&hll);
+}
+
+/* Around the change of form and above, no estimate is off by more than four standard errors. */
+static void test_no_spike(void **state) {
+  (void)state;
+  for (int lg_k = 10; lg_k <= 16; lg_k++) {
+    double k = (double)(1 << lg_k), bound = 4 * 1.04 / sqrt(k);
+    tr_hll hll = tr_hll_empty(lg_k);
+    int64_t added = 0;
+    for (double n = 0.02 * k; n < 5 * k; n *= 1.05) {
+      int64_t base = (int64_t)lg_k << 40;
+      add_integers(&hll, base + added, base + (int64_t)n);
+      added = (int64_t)n;
+      double off = fabs(tr_hll_estimate(&hll) / (double)added - 1);
+      if (off > bound) fail_msg("lg_k %d, n %lld: off by %.4f", lg_k, (long long)added, off);
+    }
+    tr_hll_free(&hll);
+  }
+}
+
+/* One standard error is at most 1.6 %, in at most 4 KB and what a preamble takes. */
+static void test_error_and_size(void **state) {
+  (void)state;
+  const int64_t sizes[] = {1000, 3000, 10000, 30000, 100000};
+  int64_t next = INT64_C(1) << 50;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    long trials = test_effort(200);
+    double squares = 0;
+    for (long t = 0; t < trials; t++, next += sizes[i]) {
+      tr_hll hll = tr_hll_empty(TR_HLL_LG_K);
+      add_integers(&hll, next, next + sizes[i]);
+      double off = tr_hll_estimate(&hll) / (double)sizes[i] - 1;
+      squares += off * off;
+      tr_buffer bytes = bytes_of(&hll);
+      assert_in_range(bytes.size, 4096, 4096 + 128);
+      tr_buffer_free(&bytes);
+      tr_hll_free(&hll);
+    }
+    double error = sqrt(squares / (double)trials);
+    if (trials >= 100 && error > 0.016) {
+      fail_msg("n = %lld: standard error %.4f", (long long)sizes[i], error);
+    }
+  }
+}
+
+/* Values in any order, cut into any parts, merged in any tree: the same bytes. */
+static void test_order_and_cut(void **state) {
+  (void)state;
+  enum { PARTS = 7 };
+  test_random random = test_random_begin("hll order and cut");
+  for (long round = 0; round < test_effort(60); round++) {
+    int64_t n = (int64_t)test_random_below(&random, round % 2 == 0 ? 1500 : 20000);
+    tr_hll direct = tr_hll_empty(TR_HLL_LG_K), parts[PARTS];
+    for (int p = 0; p < PARTS; p++) parts[p] = tr_hll_empty(TR_HLL_LG_K);
+    add_integers(&direct, 0, n);
+    /* Multiplying by an odd number modulo 2^k visits all below 2^k, in another order. */
+    for (int64_t i = 0; i < 32768; i++) {
+      int64_t value = i * 12345 % 32768;
+      if (value >= n) continue;
+      add(&parts[test_random_below(&random, PARTS)], tr_value_integer(value));
+      if (value % 5 == 0) add(&parts[test_random_below(&random, PARTS)], tr_value_integer(value));
+    }
+    for (int left = PARTS; left > 1; left--) {
+      int a = (int)test_random_below(&random, (uint64_t)left), b = left - 1;
+      if (a == b) a = 0;
+      merge(&parts[a], &parts[b]);
+      tr_hll_free(&parts[b]);
+    }
+    assert_same_bytes(&direct, &parts[0]);
+    tr_hll_free(&direct);
+    tr_hll_free(&parts[0]);
+  }
+}
+
+/* Sketches of other sizes fold to the smallest, whichever way they come together. */
+static void test_folding(void **state) {
+  (void)state;
+  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  static const int lg_k[] = {10, 12, 14};
+  const int64_t sizes[][3] = {{5, 5, 5},      {50, 60, 70},  {90, 1000, 5000},
+                              {5000, 50, 50}, {50, 5000, 3}, {3000, 9000, 30000}};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    tr_hll first = tr_hll_empty(TR_HLL_LG_K);
+    for (int order = 0; order < 6; order++) {
+      tr_hll parts[3], merged = tr_hll_empty(TR_HLL_LG_K), direct = tr_hll_empty(10);
+      for (int i = 0; i < 3; i++) {
+        parts[i] = tr_hll_empty(lg_k[i]);
+        add_integers(&parts[i], i * 2000, i * 2000 + sizes[s][i]);
+        add_integers(&direct, i * 2000, i * 2000 + sizes[s][i]);
+      }
+      for (int i = 0; i < 3; i++) merge(&merged, &parts[orders[order][i]]);
+      assert_int_equal(merged.lg_k, 10);
+      assert_same_bytes(&merged, &direct);
+      if (order > 0) assert_same_bytes(&merged, &first);
+      for (int i = 0; i < 3; i++) tr_hll_free(&parts[i]);
+      tr_hll_free(&first);
+      tr_hll_free(&direct);
+      first = merged;
+    }
+    tr_hll_free(&first);
+  }
+}
+
+/* An empty sketch changes nothing, and carries no size. */
+static void test_empty(void **state) {
+  (void)state;
+  const int64_t sizes[] = {0, 3, 300, 20000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    tr_hll full = tr_hll_empty(15), same = tr_hll_empty(15), small = tr_hll_empty(12);
+    add_integers(&full, 0, sizes[i]);
+    add_integers(&same, 0, sizes[i]);
+    if (sizes[i] > 0) {
+      merge(&full, &small);
+      assert_same_bytes(&full, &same);
+      merge(&small, &full);
+      assert_same_bytes(&small, &same);
+    }
+    tr_hll_free(&full);
+    tr_hll_free(&same);
+    tr_hll_free(&small);
+  }
+}
+
+static void test_round_trip(void **state) {
+  (void)state;
+  const int64_t sizes[] = {0, 1, 7, 8, 9, 24, 100, 768, 769, 5000, 200000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (int lg_k = TR_HLL_MIN_LG_K; lg_k <= TR_HLL_MAX_LG_K; lg_k += 3) {
+      tr_hll hll = tr_hll_empty(lg_k), read;
+      add_integers(&hll, 0, sizes[i]);
+      tr_buffer bytes = bytes_of(&hll);
+      assert_int_equal(tr_hll_read(&read, tr_buffer_bytes(&bytes), NULL), TR_OK);
+      assert_same_bytes(&hll, &read);
+      assert_true(tr_hll_estimate(&hll) == tr_hll_estimate(&read));
+      tr_buffer_free(&bytes);
+      tr_hll_free(&hll);
+      tr_hll_free(&read);
+    }
+  }
+}
+
+static void test_damage_is_named(void **state) {
+  (void)state;
+  const struct {
+    uint8_t bytes[16];
+    size_t size;
+    const char *message;
+  } cases[] = {
+      {{2, 1, 7, 12, 3, 12, 0}, 7, "HLL sketch: 7 bytes, a preamble has 8"},
+      {{2, 1, 15, 12, 3, 12, 0, 0}, 8, "HLL sketch: family 15, HLL is 7"},
+      {{2, 2, 7, 12, 3, 12, 0, 0}, 8, "HLL sketch: serial version 2, known is 1"},
+      {{2, 1, 7, 3, 3, 12, 0, 0}, 8, "HLL sketch: lg_k 3 is not within 4..21"},
+      {{2, 1, 7, 22, 3, 12, 0, 0}, 8, "HLL sketch: lg_k 22 is not within 4..21"},
+      {{2, 1, 7, 12, 3, 13, 0, 0}, 8, "HLL sketch: big-endian form is not known"},
+      {{2, 1, 7, 12, 3, 12, 0, 3}, 8, "HLL sketch: mode byte 3 is not known"},
+      {{2, 1, 7, 12, 3, 12, 0, 12}, 8, "HLL sketch: mode byte 12 is not known"},
+      {{3, 1, 7, 12, 3, 12, 0, 0}, 8, "HLL sketch: 3 preamble ints, its mode has 2"},
+      {{2, 1, 7, 12, 3, 8, 9, 0}, 8, "HLL sketch: a list of 9 coupons, at most 8"},
+      {{2, 1, 7, 12, 3, 8, 1, 0}, 8, "HLL sketch: 8 bytes where its preamble needs 12"},
+      {{2, 1, 7, 12, 3, 8, 1, 0, 1, 0, 0, 0}, 12, "HLL sketch: coupon 1 of rank 0"},
+      {{2, 1, 7, 12, 3, 8, 2, 0, 1, 0, 0, 4, 1, 0, 0, 4},
+       16,
+       "HLL sketch: 1 distinct coupons, its count is 2"},
+      {{3, 1, 7, 12, 5, 8, 0, 1, 0xff, 0xff, 0xff, 0xff},
+       12,
+       "HLL sketch: a set of 4294967295 coupons, at most 384"},
+      {{3, 1, 7, 12, 60, 0, 0, 1, 9, 0, 0, 0}, 12, "HLL sketch: a set of 2^60 cells"},
+      {{10, 1, 7, 21, 0, 8, 0, 2}, 8, "HLL sketch: 8 bytes where its preamble needs 1048616"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tr_hll hll;
+    tr_error err;
+    assert_int_equal(tr_hll_read(&hll, (tr_bytes){cases[i].bytes, cases[i].size}, &err),
+                     TR_CORRUPT);
+    assert_string_equal(err.message, cases[i].message);
+  }
+}
+
+static void test_damaged_registers(void **state) {
+  (void)state;
+  tr_hll hll = tr_hll_empty(4), read;
+  tr_error err;
+  add_integers(&hll, 0, 100);
+  tr_buffer bytes = bytes_of(&hll);
+  const struct {
+    size_t at;
+    uint8_t value;
+    const char *message;
+  } cases[] = {
+      {6, 60, "of rank"},                  /* a lowest register above all that there is */
+      {36, 1, "where its preamble needs"}, /* an exception that is not there */
+      {40, 0xff, "0 exceptions, its registers name 2"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint8_t before = bytes.data[cases[i].at];
+    bytes.data[cases[i].at] = cases[i].value;
+    assert_int_equal(tr_hll_read(&read, tr_buffer_bytes(&bytes), &err), TR_CORRUPT);
+    if (strstr(err.message, cases[i].message) == NULL) fail_msg("%s", err.message);
+    bytes.data[cases[i].at] = before;
+  }
+  tr_buffer_free(&bytes);
+  tr_hll_free(&hll);
+}
+
+/* Everything there is, with any allocation failing; what was there before a failure still is. */
+static tr_code use_all(void *context) {
+  (void)context;
+  tr_hll a = tr_hll_empty(12), b = tr_hll_empty(10), read = tr_hll_empty(12);
+  tr_buffer bytes = {0};
+  tr_code code = TR_OK;
+  for (int64_t i = 0; i < 500 && code == TR_OK; i++) {
+    tr_value value = tr_value_integer(i), other = tr_value_integer(i + 250);
+    code = tr_hll_add(&a, &value, NULL);
+    if (code == TR_OK && i < 60) code = tr_hll_add(&b, &other, NULL);
+  }
+  if (code == TR_OK) code = tr_hll_write(&b, &bytes, NULL);
+  if (code == TR_OK) code = tr_hll_read(&read, tr_buffer_bytes(&bytes), NULL);
+  if (code == TR_OK) code = tr_hll_merge(&a, &read, NULL);
+  if (code == TR_OK) code = tr_hll_merge(&read, &a, NULL);
+  bytes.size = 0;
+  if (code == TR_OK) code = tr_hll_write(&a, &bytes, NULL);
+  assert_true(tr_hll_estimate(&a) >= 0);
+  tr_buffer_free(&bytes);
+  tr_hll_free(&a);
+  tr_hll_free(&b);
+  tr_hll_free(&read);
+  return code;
+}
+
+static void test_out_of_memory(void **state) {
+  (void)state;
+  assert_in_range(test_memory_fail_each(use_all, NULL), 20, 60);
+}
+
+/* As a combine function: an INTEGER, 0 for nothing, and one accumulator for each set of values. */
+static void test_combine_function(void **state) {
+  (void)state;
+  tr_value nothing = tr_value_null();
+  tr_combine combine = combining_bind("approx_count_distinct", &nothing, 1);
+  void *a = combining_create(&combine), *b = combining_create(&combine);
+  char *output = combining_output(&combine, a);
+  assert_string_equal(output, "INTEGER 0");
+  free(output);
+  for (int64_t i = 0; i < 700; i++) {
+    tr_value up = tr_value_integer(i), down = tr_value_real((double)(699 - i));
+    assert_int_equal(combine.fn->add_input(&combine, a, &up, NULL), TR_OK);
+    assert_int_equal(combine.fn->add_input(&combine, b, &down, NULL), TR_OK);
+  }
+  output = combining_output(&combine, b);
+  assert_string_equal(output, "INTEGER 700");
+  free(output);
+  tr_buffer x = combining_write(&combine, a), y = combining_write(&combine, b);
+  assert_int_equal(tr_bytes_compare(tr_buffer_bytes(&x), tr_buffer_bytes(&y)), 0);
+  tr_buffer_free(&x);
+  tr_buffer_free(&y);
+  combining_free(&combine, a);
+  combining_free(&combine, b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_hash_is_the_published_one),
+      cmocka_unit_test(test_exact_while_small),
+      cmocka_unit_test(test_no_spike),
+      cmocka_unit_test(test_error_and_size),
+      cmocka_unit_test(test_order_and_cut),
+      cmocka_unit_test(test_folding),
+      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_damage_is_named),
+      cmocka_unit_test(test_damaged_registers),
+      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_combine_function),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
