@@ -1,0 +1,575 @@
+/*
+** combine/kll.h: exact while small, the error bound for adversarial orders and any merge tree, kinds
+** of value, bytes, memory, damage. Sketches of other implementations are read in
+** tests/replay/replay_sketches.c.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "combine/kll_inside.h"
+#include "effort.h"
+#include "test_memory.h"
+#include "test_random.h"
+
+/* Orders of 0..n-1, in which the rank of a value is the value. */
+static const char *const order_names[] = {"random",     "sorted",  "reversed",
+                                          "organ pipe", "zoom in", "zoom out"};
+enum { RANDOM, SORTED, REVERSED, ORGAN_PIPE, ZOOM_IN, ZOOM_OUT, ORDERS };
+
+static int64_t *make_order(test_random *random, int order, int64_t n) {
+  int64_t *values = malloc((size_t)n * sizeof *values);
+  if (values == NULL) abort();
+  for (int64_t i = 0; i < n; i++) {
+    int64_t inward = i % 2 == 0 ? i / 2 : n - 1 - i / 2;
+    const int64_t at[] = {i, i, n - 1 - i, i < n / 2 ? 2 * i : 2 * (n - 1 - i) + 1, inward, 0};
+    values[i] = at[order];
+  }
+  if (order == ZOOM_OUT) {
+    for (int64_t i = 0; i < n; i++) {
+      int64_t from_end = n - 1 - i;
+      values[i] = from_end % 2 == 0 ? from_end / 2 : n - 1 - from_end / 2;
+    }
+  }
+  if (order == RANDOM) {
+    for (int64_t i = n - 1; i > 0; i--) {
+      int64_t j = (int64_t)test_random_below(random, (uint64_t)i + 1), swap = values[i];
+      values[i] = values[j];
+      values[j] = swap;
+    }
+  }
+  return values;
+}
+
+/* Errors of ranks, in units of count / k. */
+typedef struct rank_errors {
+  double squares, worst;
+  long ranks;
+} rank_errors;
+
+/* Compares the ranks of 199 values with the truth, for a sketch of `each` times 0..n-1. */
+static void measure(const tr_kll *kll, int64_t n, int64_t each, rank_errors *errors) {
+  tr_kll_view view;
+  assert_int_equal(tr_kll_view_of(kll, &view, NULL), TR_OK);
+  uint64_t below = 0, total = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < view.count; i++) total += view.entries[i].weight;
+  assert_true(total == (uint64_t)(n * each) && total == tr_kll_count(kll));
+  assert_true(view.minimum.key == 0 && view.maximum.key == n - 1);
+  for (int point = 1; point < 200; point++) {
+    int64_t value = n * point / 200;
+    for (; at < view.count && view.entries[at].item.key < value; at++) {
+      below += view.entries[at].weight;
+    }
+    double off = ((double)below / (double)each - (double)value) * kll->min_k / (double)n;
+    errors->squares += off * off;
+    errors->worst = fmax(errors->worst, fabs(off));
+    errors->ranks++;
+  }
+  tr_kll_view_free(&view);
+}
+
+static void assert_bounded(const rank_errors *errors, const char *order, const char *how) {
+  double deviation = sqrt(errors->squares / (double)errors->ranks);
+  if (errors->worst > 5 || deviation > 5.0 / 6) {
+    fail_msg("%s, %s: off by %.2f, one deviation is %.2f (of count / k)", order, how, errors->worst,
+             deviation);
+  }
+}
+
+static void add_all(tr_kll *kll, const int64_t *values, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    assert_int_equal(tr_kll_add_integer(kll, values[i], NULL), TR_OK);
+  }
+}
+
+/* Different coins than the last time: the same order would give the same sketch. */
+static tr_kll make_sketch(test_random *random, int k) {
+  tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, k);
+  kll.random = test_random_next(random) | 1;
+  return kll;
+}
+
+static void test_exact_up_to_k(void **state) {
+  (void)state;
+  test_random random = test_random_begin("kll exact");
+  const int ks[] = {8, 200, 256, 1000, 1024, 5120};
+  for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+    for (int order = 0; order < ORDERS; order++) {
+      int64_t *values = make_order(&random, order, ks[i]);
+      tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, ks[i]);
+      add_all(&kll, values, ks[i]);
+      tr_kll_view view;
+      assert_int_equal(tr_kll_view_of(&kll, &view, NULL), TR_OK);
+      assert_int_equal(view.count, ks[i]);
+      for (int j = 0; j < ks[i]; j++) {
+        assert_true(view.entries[j].item.key == j && view.entries[j].weight == 1);
+      }
+      tr_kll_view_free(&view);
+      tr_kll_free(&kll);
+      free(values);
+    }
+  }
+}
+
+/* The bound, for each order, with and without the sampler (which begins at k^2 values). */
+static void test_bound_of_orders(void **state) {
+  (void)state;
+  test_random random = test_random_begin("kll orders");
+  const struct {
+    int k;
+    int64_t n;
+    long trials;
+  } cases[] = {
+      {64, 1000, 100}, {64, 100000, 20}, {200, 500000, 3}, {1024, 200000, 4}, {1024, 3000000, 1}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (int order = 0; order < ORDERS; order++) {
+      rank_errors errors = {0};
+      int64_t n = test_effort(cases[c].n);
+      if (n < 2 * cases[c].k) n = 2 * cases[c].k;
+      int64_t *values = make_order(&random, order, n);
+      for (long t = 0; t < cases[c].trials; t++) {
+        tr_kll kll = make_sketch(&random, cases[c].k);
+        add_all(&kll, values, n);
+        measure(&kll, n, 1, &errors);
+        tr_kll_free(&kll);
+      }
+      free(values);
+      assert_bounded(&errors, order_names[order], "one sketch");
+    }
+  }
+}
+
+static void merge(tr_kll *into, const tr_kll *from) {
+  assert_int_equal(tr_kll_merge(into, from, NULL), TR_OK);
+}
+
+/* Through bytes and back, as an accumulator that is stored. */
+static void store(tr_kll *kll) {
+  tr_buffer bytes = {0};
+  assert_int_equal(tr_kll_write(kll, TR_KLL_INT64, &bytes, NULL), TR_OK);
+  tr_kll_free(kll);
+  assert_int_equal(tr_kll_read(kll, TR_KLL_INT64, tr_buffer_bytes(&bytes), NULL), TR_OK);
+  tr_buffer_free(&bytes);
+}
+
+typedef enum tree { CHAIN, BALANCED, ANY_TREE, TREES } tree;
+
+/* Cuts the values into `parts`, of random sizes, and merges the sketches of these. */
+static tr_kll merge_parts(test_random *random, const int64_t *values, int64_t n, int k, int parts,
+                          tree how, int is_stored) {
+  tr_kll *sketches = malloc((size_t)parts * sizeof *sketches);
+  if (sketches == NULL) abort();
+  int64_t from = 0;
+  for (int p = 0; p < parts; p++) {
+    int64_t rest = n - from, size = p == parts - 1 ? rest : rest * 2 / (parts - p);
+    if (p < parts - 1) size = (int64_t)test_random_below(random, (uint64_t)size + 1);
+    sketches[p] = make_sketch(random, k);
+    add_all(&sketches[p], values + from, size);
+    if (is_stored) store(&sketches[p]);
+    from += size;
+  }
+  for (int left = parts; left > 1; left--) {
+    int a = how == CHAIN ? 0 : (int)test_random_below(random, (uint64_t)left - 1), b = left - 1;
+    if (how == BALANCED) a = left - 1 - left / 2;
+    merge(&sketches[a], &sketches[b]);
+    tr_kll_free(&sketches[b]);
+    if (is_stored && left % 4 == 0) store(&sketches[a]);
+  }
+  tr_kll merged = sketches[0];
+  free(sketches);
+  return merged;
+}
+
+static void test_bound_of_merges(void **state) {
+  (void)state;
+  test_random random = test_random_begin("kll merges");
+  const struct {
+    int k;
+    int64_t n;
+    int parts;
+    const char *what;
+  } cases[] = {
+      {64, 40000, 40, "some parts"},
+      {64, 30000, 3000, "many small parts"},
+      {200, 60000, 7, "few large parts"},
+      {64, 400000, 15, "sampled parts"},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (int order = 0; order < ORDERS; order++) {
+      rank_errors errors = {0};
+      int64_t n = test_effort(cases[c].n) + 2 * cases[c].k;
+      int64_t *values = make_order(&random, order, n);
+      for (int how = 0; how < TREES; how++) {
+        for (int is_stored = 0; is_stored < 2; is_stored++) {
+          tr_kll merged =
+              merge_parts(&random, values, n, cases[c].k, cases[c].parts, (tree)how, is_stored);
+          measure(&merged, n, 1, &errors);
+          tr_kll_free(&merged);
+        }
+      }
+      free(values);
+      assert_bounded(&errors, order_names[order], cases[c].what);
+    }
+  }
+}
+
+/* A thousand sketches of the very same values with the very same coins: errors cannot add up. */
+static void test_merging_copies(void **state) {
+  (void)state;
+  enum { K = 64, N = 20000, COPIES = 1000 };
+  test_random random = test_random_begin("kll copies");
+  rank_errors errors = {0};
+  int64_t *values = make_order(&random, RANDOM, N);
+  tr_kll one = tr_kll_empty(TR_KLL_INTEGER, K), all = tr_kll_empty(TR_KLL_INTEGER, K);
+  add_all(&one, values, N);
+  for (int i = 0; i < COPIES; i++) merge(&all, &one);
+  measure(&all, N, COPIES, &errors);
+  assert_true(errors.worst <= 5);
+  tr_kll_free(&one);
+  tr_kll_free(&all);
+  free(values);
+}
+
+static void test_merge_is_exact_while_small(void **state) {
+  (void)state;
+  test_random random = test_random_begin("kll small merges");
+  for (long round = 0; round < test_effort(200); round++) {
+    int64_t n = 1 + (int64_t)test_random_below(&random, 1024);
+    int64_t *values = make_order(&random, RANDOM, n);
+    tr_kll merged =
+        merge_parts(&random, values, n, 1024, 1 + (int)(round % 20), ANY_TREE, (int)(round % 2));
+    tr_kll_view view;
+    assert_int_equal(tr_kll_view_of(&merged, &view, NULL), TR_OK);
+    assert_int_equal(view.count, n);
+    for (int64_t i = 0; i < n; i++) assert_true(view.entries[i].item.key == i);
+    tr_kll_view_free(&view);
+    tr_kll_free(&merged);
+    free(values);
+  }
+}
+
+static void test_empty_changes_nothing(void **state) {
+  (void)state;
+  const int64_t sizes[] = {0, 1, 300, 50000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, 200), empty = tr_kll_empty(TR_KLL_INTEGER, 200);
+    for (int64_t x = 0; x < sizes[i]; x++)
+      assert_int_equal(tr_kll_add_integer(&kll, x, NULL), TR_OK);
+    tr_buffer before = {0}, after = {0};
+    assert_int_equal(tr_kll_write(&kll, TR_KLL_INT64, &before, NULL), TR_OK);
+    merge(&kll, &empty);
+    assert_int_equal(tr_kll_write(&kll, TR_KLL_INT64, &after, NULL), TR_OK);
+    assert_int_equal(tr_bytes_compare(tr_buffer_bytes(&before), tr_buffer_bytes(&after)), 0);
+    tr_buffer_free(&before);
+    tr_buffer_free(&after);
+    tr_kll_free(&kll);
+  }
+}
+
+/* The same values in the same order give the same sketch: coins are a fixed sequence. */
+static void test_repeatable(void **state) {
+  (void)state;
+  tr_buffer bytes[2] = {{0}, {0}};
+  for (int i = 0; i < 2; i++) {
+    tr_kll kll = tr_kll_empty(TR_KLL_REAL, 64);
+    for (int64_t x = 0; x < 50000; x++)
+      assert_int_equal(tr_kll_add_real(&kll, sin((double)x), NULL), TR_OK);
+    assert_int_equal(tr_kll_write(&kll, TR_KLL_DOUBLE, &bytes[i], NULL), TR_OK);
+    tr_kll_free(&kll);
+  }
+  assert_int_equal(tr_bytes_compare(tr_buffer_bytes(&bytes[0]), tr_buffer_bytes(&bytes[1])), 0);
+  tr_buffer_free(&bytes[0]);
+  tr_buffer_free(&bytes[1]);
+}
+
+static void test_order_of_reals(void **state) {
+  (void)state;
+  const double ascending[] = {-HUGE_VAL, -1e308, -1.5,  -0x1p-1074, 0.0,
+                              0x1p-1074, 1.5,    1e308, HUGE_VAL};
+  for (size_t i = 0; i < sizeof ascending / sizeof *ascending; i++) {
+    int64_t key = tr_kll_key_of_real(ascending[i]);
+    assert_true(tr_kll_real_of_key(key) == ascending[i]);
+    if (i > 0) assert_true(tr_kll_key_of_real(ascending[i - 1]) < key);
+  }
+  assert_true(tr_kll_key_of_real(-0.0) == tr_kll_key_of_real(0.0));
+}
+
+static tr_value entry_value(const tr_kll *kll, const tr_kll_view *view, size_t i) {
+  return tr_kll_value(kll, view->entries[i].item);
+}
+
+/* INTEGERs keep all their bits until a REAL joins them, added or merged, before or after. */
+static void test_integers_and_reals(void **state) {
+  (void)state;
+  const int64_t large = 9007199254740993; /* 2^53 + 1 */
+  for (int how = 0; how < 5; how++) {
+    tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, 200), reals = tr_kll_empty(TR_KLL_INTEGER, 200);
+    tr_kll_view view;
+    assert_int_equal(tr_kll_add_real(&reals, 0.5, NULL), TR_OK);
+    if (how == 1) assert_int_equal(tr_kll_add_real(&kll, 0.5, NULL), TR_OK);
+    if (how == 2) merge(&kll, &reals);
+    assert_int_equal(tr_kll_add_integer(&kll, large, NULL), TR_OK);
+    if (how == 3) assert_int_equal(tr_kll_add_real(&kll, 0.5, NULL), TR_OK);
+    if (how == 4) merge(&kll, &reals);
+    assert_int_equal(tr_kll_view_of(&kll, &view, NULL), TR_OK);
+    tr_value last = entry_value(&kll, &view, view.count - 1);
+    if (how == 0) {
+      assert_true(last.type == TR_INTEGER && last.integer == large);
+    } else {
+      assert_true(last.type == TR_REAL && last.real == 9007199254740992.0);
+      assert_true(entry_value(&kll, &view, 0).real == 0.5);
+    }
+    tr_kll_view_free(&view);
+    tr_kll_free(&kll);
+    tr_kll_free(&reals);
+  }
+}
+
+static int compare_values(const void *a, const void *b) {
+  return tr_value_compare(a, b);
+}
+
+/* Text by its bytes, whatever its length and however much begins alike. */
+static void test_texts(void **state) {
+  (void)state;
+  enum { COUNT = 700, ROOM = 24 };
+  test_random random = test_random_begin("kll texts");
+  static uint8_t bytes[COUNT][ROOM];
+  tr_value values[COUNT];
+  tr_kll kll = tr_kll_empty(TR_KLL_TEXT, 1024), half = tr_kll_empty(TR_KLL_TEXT, 1024), read;
+  for (int i = 0; i < COUNT; i++) {
+    values[i] = tr_value_text(test_random_bytes(&random, bytes[i], ROOM));
+    assert_int_equal(tr_kll_add_text(i % 2 == 0 ? &kll : &half, values[i].bytes, NULL), TR_OK);
+  }
+  merge(&kll, &half);
+  qsort(values, COUNT, sizeof *values, compare_values);
+  tr_buffer image = {0};
+  assert_int_equal(tr_kll_write(&kll, TR_KLL_STRING, &image, NULL), TR_OK);
+  assert_int_equal(tr_kll_read(&read, TR_KLL_STRING, tr_buffer_bytes(&image), NULL), TR_OK);
+  const tr_kll *sketches[] = {&kll, &read};
+  for (int s = 0; s < 2; s++) {
+    tr_kll_view view;
+    assert_int_equal(tr_kll_view_of(sketches[s], &view, NULL), TR_OK);
+    assert_int_equal(view.count, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+      tr_value value = entry_value(sketches[s], &view, (size_t)i);
+      assert_int_equal(tr_value_compare(&value, &values[i]), 0);
+    }
+    tr_kll_view_free(&view);
+  }
+  tr_buffer_free(&image);
+  tr_kll_free(&kll);
+  tr_kll_free(&half);
+  tr_kll_free(&read);
+  assert_int_equal(test_memory_live(), 0);
+}
+
+/* Texts keep to the bound too, and the sketch to its memory. */
+static void test_many_texts(void **state) {
+  (void)state;
+  enum { K = 64 };
+  int64_t n = test_effort(60000) + 1000;
+  rank_errors errors = {0};
+  tr_kll kll = tr_kll_empty(TR_KLL_TEXT, K);
+  for (int64_t i = 0; i < n; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "%08lld", (long long)(i * 7919 % n));
+    assert_int_equal(tr_kll_add_text(&kll, tr_bytes_of_text(text), NULL), TR_OK);
+  }
+  tr_kll_view view;
+  uint64_t below = 0;
+  assert_int_equal(tr_kll_view_of(&kll, &view, NULL), TR_OK);
+  for (size_t i = 0; i < view.count; i++) {
+    char text[16] = {0};
+    memcpy(text, entry_value(&kll, &view, i).bytes.data, 8);
+    errors.worst = fmax(errors.worst, fabs((double)below - strtod(text, NULL)) * K / (double)n);
+    below += view.entries[i].weight;
+  }
+  assert_true(errors.worst <= 5);
+  tr_kll_view_free(&view);
+  assert_in_range(tr_kll_heap_size(&kll), 1, 80 * 1024);
+  tr_kll_free(&kll);
+  assert_int_equal(test_memory_live(), 0);
+}
+
+/* 48 KB at k = 1024, whatever comes; little for little. */
+static void test_memory_is_bounded(void **state) {
+  (void)state;
+  tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, 1024);
+  int64_t n = test_effort(2000000);
+  for (int64_t i = 0; i < n; i++) {
+    assert_int_equal(tr_kll_add_integer(&kll, i * 1000003 % n, NULL), TR_OK);
+    if (i == 3) assert_in_range(tr_kll_heap_size(&kll), 1, 64);
+    if (i % 1000 == 0) assert_in_range(tr_kll_heap_size(&kll), 1, 56 * 1024);
+  }
+  tr_buffer bytes = {0};
+  assert_int_equal(tr_kll_write(&kll, TR_KLL_INT64, &bytes, NULL), TR_OK);
+  assert_in_range(bytes.size, 1, 8 * tr_kll_capacity(1024, kll.level_count) + 512);
+  tr_buffer_free(&bytes);
+  tr_kll_free(&kll);
+}
+
+/* Doubling a sketch again and again ends with an error, not with a wrong count. */
+static void test_too_many_values(void **state) {
+  (void)state;
+  tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, 8);
+  tr_error err;
+  tr_code code = TR_OK;
+  for (int64_t x = 0; x < 5; x++) assert_int_equal(tr_kll_add_integer(&kll, x, NULL), TR_OK);
+  for (int doubled = 0; code == TR_OK && doubled < 70; doubled++) {
+    tr_kll copy;
+    tr_buffer bytes = {0};
+    assert_int_equal(tr_kll_write(&kll, TR_KLL_INT64, &bytes, NULL), TR_OK);
+    assert_int_equal(tr_kll_read(&copy, TR_KLL_INT64, tr_buffer_bytes(&bytes), NULL), TR_OK);
+    uint64_t before = tr_kll_count(&kll);
+    code = tr_kll_merge(&kll, &copy, &err);
+    assert_true(tr_kll_count(&kll) == (code == TR_OK ? 2 * before : before));
+    tr_buffer_free(&bytes);
+    tr_kll_free(&copy);
+  }
+  assert_int_equal(code, TR_OVERFLOW);
+  tr_kll_free(&kll);
+}
+
+/* Every form that an image may take, numbers of all widths included. */
+static void test_round_trip(void **state) {
+  (void)state;
+  const int64_t sizes[] = {0, 1, 2, 200, 201, 5000, 100000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (int items = TR_KLL_INT64; items <= TR_KLL_DOUBLE; items++) {
+      tr_kll kll = tr_kll_empty(items == TR_KLL_INT64 ? TR_KLL_INTEGER : TR_KLL_REAL, 200), read;
+      tr_buffer first = {0}, second = {0};
+      for (int64_t x = 0; x < sizes[i]; x++)
+        assert_int_equal(tr_kll_add_integer(&kll, x - 7, NULL), TR_OK);
+      assert_int_equal(tr_kll_write(&kll, (tr_kll_items)items, &first, NULL), TR_OK);
+      assert_int_equal(tr_kll_read(&read, (tr_kll_items)items, tr_buffer_bytes(&first), NULL),
+                       TR_OK);
+      assert_int_equal(tr_kll_write(&read, (tr_kll_items)items, &second, NULL), TR_OK);
+      assert_int_equal(tr_bytes_compare(tr_buffer_bytes(&first), tr_buffer_bytes(&second)), 0);
+      tr_buffer_free(&first);
+      tr_buffer_free(&second);
+      tr_kll_free(&kll);
+      tr_kll_free(&read);
+    }
+  }
+}
+
+/* An image with one byte changed, and what is said of it. */
+static void test_damage_is_named(void **state) {
+  (void)state;
+  const struct {
+    size_t at;
+    uint8_t value;
+    const char *message;
+  } cases[] = {
+      {0, 2, "KLL sketch: 2 preamble ints, its form has 5"},
+      {1, 3, "KLL sketch: serial version 3, its form has 1"},
+      {2, 7, "KLL sketch: family 7, KLL is 15"},
+      {4, 7, "KLL sketch: k is 7, at least 8"},
+      {6, 9, "KLL sketch: m is 9, known is 8"},
+      {8, 0, "KLL sketch: its items stand for 300 values, its count is 256"},
+      {15, 0x80, "KLL sketch: its items stand for 300 values, its count is 9223372036854776108"},
+      {16, 1, "KLL sketch: smallest k 1, k is 200"},
+      {18, 0, "KLL sketch: 0 levels, from 1 to 61 are possible"},
+      {18, 62, "KLL sketch: 62 levels, from 1 to 61 are possible"},
+      {23, 1, "KLL sketch: level 0 from slot 16777"},
+      {35, 0x7f, "KLL sketch: its minimum is NaN"},
+  };
+  tr_kll kll = tr_kll_empty(TR_KLL_REAL, 200), read;
+  tr_buffer bytes = {0};
+  tr_error err;
+  for (int64_t x = 0; x < 300; x++) assert_int_equal(tr_kll_add_integer(&kll, x, NULL), TR_OK);
+  assert_int_equal(tr_kll_write(&kll, TR_KLL_DOUBLE, &bytes, NULL), TR_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint8_t before[2] = {bytes.data[cases[i].at], bytes.data[cases[i].at - (cases[i].at > 0)]};
+    bytes.data[cases[i].at] = cases[i].value;
+    if (cases[i].at == 4) bytes.data[5] = 0;
+    if (cases[i].at == 35) bytes.data[34] = 0xf8;
+    assert_int_equal(tr_kll_read(&read, TR_KLL_DOUBLE, tr_buffer_bytes(&bytes), &err), TR_CORRUPT);
+    if (strncmp(err.message, cases[i].message, strlen(cases[i].message)) != 0) {
+      fail_msg("byte %zu: %s", cases[i].at, err.message);
+    }
+    bytes.data[cases[i].at] = before[0];
+    if (cases[i].at > 0) bytes.data[cases[i].at - 1] = before[1];
+  }
+  /* More bytes than there should be, and a level that is not in order. */
+  assert_int_equal(tr_buffer_append_byte(&bytes, 0, NULL), TR_OK);
+  assert_int_equal(tr_kll_read(&read, TR_KLL_DOUBLE, tr_buffer_bytes(&bytes), &err), TR_CORRUPT);
+  assert_string_equal(err.message, "KLL sketch: 1 bytes behind its end");
+  bytes.size -= 2;
+  assert_int_equal(tr_kll_read(&read, TR_KLL_DOUBLE, tr_buffer_bytes(&bytes), &err), TR_CORRUPT);
+  assert_string_equal(err.message, "KLL sketch: cut short in its items");
+  tr_buffer_free(&bytes);
+  tr_kll_free(&kll);
+  assert_int_equal(test_memory_live(), 0);
+}
+
+/* Everything there is, for numbers and for texts, with any allocation failing. */
+static tr_code add_number(tr_kll *kll, int64_t x) {
+  char text[32];
+  if (kll->kind != TR_KLL_TEXT) return tr_kll_add_integer(kll, x, NULL);
+  snprintf(text, sizeof text, "%lld", (long long)x);
+  return tr_kll_add_text(kll, tr_bytes_of_text(text), NULL);
+}
+
+static tr_code use_all(void *context) {
+  tr_kll_kind kind = *(const tr_kll_kind *)context;
+  tr_kll_items items = kind == TR_KLL_TEXT ? TR_KLL_STRING : TR_KLL_INT64;
+  tr_kll a = tr_kll_empty(kind, 8), b = tr_kll_empty(kind, 8), read = tr_kll_empty(kind, 8);
+  tr_buffer bytes = {0};
+  tr_kll_view view = {0};
+  tr_code code = TR_OK;
+  uint64_t added = 0;
+  for (int64_t i = 0; i < 1200 && code == TR_OK; i++) {
+    code = add_number(&a, i * 77 % 1200);
+    added += code == TR_OK;
+  }
+  assert_true(tr_kll_count(&a) == added);
+  for (int64_t i = 0; i < 300 && code == TR_OK; i++) code = add_number(&b, -i);
+  if (code == TR_OK) code = tr_kll_write(&b, items, &bytes, NULL);
+  if (code == TR_OK) code = tr_kll_read(&read, items, tr_buffer_bytes(&bytes), NULL);
+  if (code == TR_OK) code = tr_kll_merge(&a, &read, NULL);
+  if (code == TR_OK) code = tr_kll_merge(&b, &a, NULL);
+  if (code == TR_OK) code = tr_kll_view_of(&b, &view, NULL);
+  tr_kll_view_free(&view);
+  tr_buffer_free(&bytes);
+  tr_kll_free(&a);
+  tr_kll_free(&b);
+  tr_kll_free(&read);
+  return code;
+}
+
+static void test_out_of_memory(void **state) {
+  (void)state;
+  tr_kll_kind numbers = TR_KLL_INTEGER, texts = TR_KLL_TEXT;
+  assert_in_range(test_memory_fail_each(use_all, &numbers), 50, 1000);
+  assert_in_range(test_memory_fail_each(use_all, &texts), 1500, 10000);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_exact_up_to_k),
+      cmocka_unit_test(test_bound_of_orders),
+      cmocka_unit_test(test_bound_of_merges),
+      cmocka_unit_test(test_merging_copies),
+      cmocka_unit_test(test_merge_is_exact_while_small),
+      cmocka_unit_test(test_empty_changes_nothing),
+      cmocka_unit_test(test_repeatable),
+      cmocka_unit_test(test_order_of_reals),
+      cmocka_unit_test(test_integers_and_reals),
+      cmocka_unit_test(test_texts),
+      cmocka_unit_test(test_many_texts),
+      cmocka_unit_test(test_memory_is_bounded),
+      cmocka_unit_test(test_too_many_values),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_damage_is_named),
+      cmocka_unit_test(test_out_of_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
