@@ -113,7 +113,7 @@ static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
 /* Puts the first `depth` bytes of `key`, plus the step, into `limit`, which has room for them. */
 static void put_limit(tr_buffer *limit, const tr_byte_key_window *window, tr_bytes key) {
   size_t kept = key.size < window->depth ? key.size : window->depth;
-  memcpy(limit->data, key.data, kept);
+  if (kept > 0) memcpy(limit->data, key.data, kept);
   memset(limit->data + kept, 0, window->depth - kept);
   limit->size = window->depth;
   uint64_t carry = window->step;
