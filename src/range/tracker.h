@@ -57,7 +57,11 @@ int tr_tracker_try_split(tr_tracker *tracker, double fraction, tr_restriction *r
 int tr_tracker_try_split_at(tr_tracker *tracker, tr_position position, tr_restriction *residual,
                             tr_error *err);
 
-/* Takes all that is not yet claimed; the tracker is then done with what it claimed. */
+/*
+** Takes all that is not yet claimed; the tracker is then done with what it claimed. Where nothing was
+** attempted that is all of the range, except for integers, where it is TR_INVALID_STATE until one was
+** claimed (as in the reference). On an error nothing has changed.
+*/
 tr_code tr_tracker_checkpoint(tr_tracker *tracker, tr_restriction *residual, tr_error *err);
 
 /* A copy of the present restriction; the caller frees it. TR_NO_MEMORY. */
@@ -69,10 +73,16 @@ tr_code tr_tracker_check_done(tr_tracker *tracker, tr_error *err);
 /* The same question without the text: 1 or 0. */
 int tr_tracker_is_done(tr_tracker *tracker);
 
-/* What remains: bytes 1 (untouched) down to 0 (done); integers: how many. Never NaN. */
+/*
+** What remains: bytes 1 (untouched) down to 0 (done); integers: how many, with the one in hand. Never
+** NaN.
+*/
 double tr_tracker_size(tr_tracker *tracker);
 
-/* How much of the present restriction is consumed: 0 untouched, 1 done. Never NaN. */
+/*
+** How much of the present restriction is consumed: 0 untouched, 1 done; for integers the one in hand does
+** not count, so that the last one claimed leaves it below 1. Never NaN.
+*/
 double tr_tracker_fraction_consumed(tr_tracker *tracker);
 
 /*
