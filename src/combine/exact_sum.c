@@ -21,7 +21,10 @@
 
 #include "base/memory.h"
 
-/* Makes the index of every digit non-negative: squares reach down to 2^-2148. */
+/*
+** Makes the index of every digit non-negative: terms reach down to 2^-2148, the square of the smallest
+** double, and a window to ROOM_BELOW bits below that.
+*/
 #define BIAS 2176
 
 /* Terms between two propagations of carries: each adds less than 2^32 to a digit. */
@@ -326,7 +329,11 @@ static tr_code add_number(tr_exact_sum *sum, const tr_exact_number *number, tr_e
 }
 
 tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_error *err) {
-  if (other->digits == NULL) return add_term(sum, term_of_window(other), err);
+  if (other->digits == NULL) {
+    term window = term_of_window(other);
+    strip(&window); /* without the room below it: no term reaches below 2^-2148 */
+    return add_term(sum, window, err);
+  }
   int64_t plus = other->digits->plus, minus = other->digits->minus;
   if (plus != 0 || minus != 0) {
     /* Digits first: then only the number can fail, and the infinities come after it. */

@@ -6,6 +6,7 @@
 #define TR_TEST_COMBINING_H
 
 #include "combine/accumulator.h"
+#include "test_random.h"
 
 /* A function by name, which must be there. */
 const tr_combine_fn *combining_function(const char *name);
@@ -26,5 +27,26 @@ char *combining_output(const tr_combine *combine, const void *state);
 
 /* The same text of a value. */
 char *combining_text(const tr_value *value, int is_json);
+
+/* Arguments of one row. */
+typedef struct combining_row {
+  tr_value values[TR_COMBINE_MAX_ARGUMENTS];
+} combining_row;
+
+/*
+** A random value, NULL now and then: numbers from where they are awkward, and, unless `is_numeric`, text
+** in several scripts and BLOBs. Its bytes are constants.
+*/
+tr_value combining_random_value(test_random *random, int is_numeric);
+
+/* `count` random rows for the function, with few different values in some. To be freed. */
+combining_row *combining_random_rows(test_random *random, const tr_combine_fn *fn, size_t count);
+
+/* All bindings of the function with constants 0, 1, 3, 10 and 0.5, as far as it takes them. */
+enum { COMBINING_MOST_BINDINGS = 16 };
+int combining_bindings(const tr_combine_fn *fn, tr_combine *bindings);
+
+/* Adds a row that must be fine; 0 if the function takes no such value (a BLOB, say). */
+int combining_add(const tr_combine *combine, void *state, const combining_row *row);
 
 #endif
