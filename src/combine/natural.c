@@ -147,8 +147,7 @@ int tr_natural_divide(tr_natural *n, const tr_natural *by) {
   tr_natural divisor = *by, rest = *n;
   int shift = 32 - bits_of(by->digits[by->count - 1]);
   tr_natural_shift_left(&divisor, shift);
-  tr_natural_shift_left(&rest, shift);
-  if (rest.count == n->count) rest.digits[rest.count] = 0; /* the first step looks at it */
+  tr_natural_shift_left(&rest, shift); /* with a 0 above, if it has no more digits than n */
   int steps = n->count - divisor.count;
   for (int i = steps; i >= 0; i--) {
     n->digits[i] = divide_step(rest.digits + i, divisor.digits, divisor.count);

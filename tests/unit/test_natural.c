@@ -163,6 +163,25 @@ static void roots_of_squares_are_exact(void **unused) {
   }
 }
 
+/* A root of 54 bits lies halfway between two doubles: the least change of the square decides. */
+static void roots_are_rounded_once(void **unused) {
+  (void)unused;
+  test_random random = test_random_begin("test_natural");
+  tr_natural one, n, square;
+  tr_natural_set(&one, 1);
+  for (long i = 0; i < test_effort(100000); i++) {
+    uint64_t root = test_random_next(&random) >> 10 | UINT64_C(1) << 53 | 1;
+    if (i < 10) root = (UINT64_C(1) << 54) - 1 - 2 * (uint64_t)i;
+    tr_natural_set(&n, root);
+    tr_natural_multiply(&n, &n, &square);
+    assert_true(tr_natural_round_root(&square, 0, 0) == (double)root);
+    assert_true(tr_natural_round_root(&square, 1, 0) == (double)(root + 1));
+    tr_natural_subtract(&square, &one);
+    assert_true(tr_natural_round_root(&square, 0, 0) == (double)(root - 1));
+    assert_true(tr_natural_round_root(&square, 1, 0) == (double)(root - 1));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_product_and_less_divides_back),
@@ -171,6 +190,7 @@ int main(void) {
       cmocka_unit_test(decimal_digits),
       cmocka_unit_test(rounding_is_to_nearest_even),
       cmocka_unit_test(roots_of_squares_are_exact),
+      cmocka_unit_test(roots_are_rounded_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
