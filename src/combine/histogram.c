@@ -96,7 +96,7 @@ static int try_width(bins *b, double low, double high, int most) {
 static void choose_width(bins *b, double low, double high, int most) {
   static const int steps[] = {1, 2, 5};
   double largest = fmax(fabs(low), fabs(high));
-  double least = fmax((high - low) / most, largest * 0x1p-44);
+  double least = fmax(high / most - low / most, largest * 0x1p-44); /* no overflow */
   if (low == high) least = fmax(least, 1);
   for (b->exponent = (int)floor(log10(least)) - 1;; b->exponent++) {
     for (int i = 0; i < 3; i++) {
