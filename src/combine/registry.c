@@ -89,7 +89,7 @@ static tr_code check_count(const tr_combine_fn *fn, const char *takes, int count
   else
     snprintf(range, sizeof range, "%d to %d", least, most);
   return tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): %s %s argument%s, not %d", fn->name, takes,
-                      range, most == 1 ? "" : "s", count);
+                      range, least == 1 && most == 1 ? "" : "s", count);
 }
 
 /* An integral REAL becomes an INTEGER, so that 3 and 3.0 are one shape. */
