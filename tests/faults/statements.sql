@@ -52,3 +52,10 @@ SELECT extract_output(x) FROM h;
 --- group by fields, ad hoc
 SELECT key, value FROM group_by_fields('t', 'a, b COLLATE NOCASE AS bb', 'top_largest(c, 2) AS top');
 SELECT key, value FROM group_by_fields('t', 'a');
+--- counting_input
+SELECT value, timestamp FROM counting_input(20, 3, 2) WHERE timestamp_expr = 'value * 7' AND value > 5 ORDER BY value DESC LIMIT 3;
+SELECT value FROM counting_input(50) WHERE value IN (4, 99, 7) OR value > 47;
+SELECT value FROM counting_input(50) WHERE tracker = 'count' LIMIT 10;
+SELECT tracker_try_split('count', 0.5);
+SELECT count(*), max(value) FROM counting_input(50) WHERE tracker = 'count';
+SELECT b, value FROM t LEFT JOIN counting_input(2) ON value = a;
