@@ -1,0 +1,188 @@
+/*
+** histogram(x, bins): bins that read well, counts that sum to the number of values, whatever the values.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "combining.h"
+#include "effort.h"
+#include "test_memory.h"
+#include "test_random.h"
+
+static tr_combine bind(int64_t bins) {
+  tr_value arguments[] = {tr_value_null(), tr_value_integer(bins)};
+  return combining_bind("histogram", arguments, 2);
+}
+
+/* The picture without its bars, in `room`. */
+static void picture_of(int64_t bins, const double *values, int count, char *room) {
+  tr_combine combine = bind(bins);
+  void *state = combining_create(&combine);
+  for (int i = 0; i < count; i++) {
+    tr_value value = tr_value_real(values[i]);
+    assert_int_equal(combine.fn->add_input(&combine, state, &value, NULL), TR_OK);
+  }
+  char *output = combining_output(&combine, state);
+  char *to = room;
+  for (const char *from = output; *from != '\0'; from++) {
+    /* Blocks begin with this byte; the two blanks before them go too. */
+    if ((uint8_t)*from < 0x80) *to++ = *from;
+    if ((uint8_t)*from == 0xe2 && to - room >= 2 && to[-1] == ' ') to -= 2;
+  }
+  *to = '\0';
+  free(output);
+  combining_free(&combine, state);
+}
+
+static void test_edges(void **state) {
+  (void)state;
+  const struct {
+    int64_t bins;
+    double values[4];
+    int count;
+    const char *expected;
+  } cases[] = {
+      {5, {0}, 0, "NULL "},
+      {5, {5}, 1, "TEXT 5 .. 6  1"},
+      {5, {0, 9.99}, 2, "TEXT  0 ..  2  1\n 2 ..  4  0\n 4 ..  6  0\n 6 ..  8  0\n 8 .. 10  1"},
+      {5, {0, 10}, 2, "TEXT  0 ..  5  1\n 5 .. 10  0\n10 .. 15  1"},
+      {2, {-1, 1}, 2, "TEXT -2 ..  0  1\n 0 ..  2  1"},
+      {3,
+       {-0.001, 0, 0.001},
+       3,
+       "TEXT -0.001 ..      0  1\n     0 ..  0.001  1\n 0.001 ..  0.002  1"},
+      {4,
+       {0.1, 0.2, 0.30000000000000004, 0.3},
+       4,
+       "TEXT 0.1 .. 0.2  1\n0.2 .. 0.3  1\n0.3 .. 0.4  2"},
+      {2, {1e20, 3e20}, 2, "TEXT    0 .. 2e20  1\n2e20 .. 4e20  1"},
+      {2, {-HUGE_VAL, HUGE_VAL}, 2, "TEXT -infinity               1\n              infinity  1"},
+      {2, {-HUGE_VAL, 3, 3}, 3, "TEXT -infinity               1\n        3 ..         4  2"},
+      {2, {DBL_MAX, -DBL_MAX}, 2, NULL},
+      {1000, {DBL_MAX, -DBL_MAX}, 2, NULL},
+      {1000, {0x1p-1074, 0}, 2, NULL},
+      {7, {9007199254740993.0, 9007199254740992.0}, 2, NULL},
+      {7, {1e15, 1e15 + 0.125}, 2, NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char room[200000];
+    picture_of(cases[i].bins, cases[i].values, cases[i].count, room);
+    if (cases[i].expected != NULL && strcmp(room, cases[i].expected) != 0) {
+      fail_msg("case %zu:\n%s\nexpected:\n%s", i, room, cases[i].expected);
+    }
+    assert_true(strlen(room) > 0);
+  }
+}
+
+/* At most so many rows, of one width, each with the values that belong there. */
+static void test_counts(void **state) {
+  (void)state;
+  test_random random = test_random_begin("histogram counts");
+  for (long round = 0; round < test_effort(300); round++) {
+    double values[100], scale = pow(10, (double)test_random_below(&random, 25) - 12);
+    int count = 1 + (int)test_random_below(&random, 100);
+    int64_t bins = 2 + (int64_t)test_random_below(&random, 40);
+    for (int i = 0; i < count; i++) {
+      values[i] = ((double)test_random_below(&random, 20001) - 10000) * scale;
+    }
+    char room[20000], *at = room + strlen("TEXT ");
+    picture_of(bins, values, count, room);
+    int rows = 0;
+    long total = 0;
+    double before = 0;
+    for (char *line = at; line != NULL; rows++) {
+      double low = strtod(line, &at), high = strtod(at + strlen(" .."), &at);
+      long found = strtol(at, &at, 10), expected = 0;
+      for (int i = 0; i < count; i++) expected += values[i] >= low && values[i] < high;
+      assert_true(low < high && (rows == 0 || low == before));
+      assert_int_equal(found, expected);
+      total += found;
+      before = high;
+      line = strchr(at, '\n');
+      if (line != NULL) line++;
+    }
+    assert_in_range(rows, 1, bins);
+    assert_int_equal(total, count);
+  }
+}
+
+static void test_arguments(void **state) {
+  (void)state;
+  tr_combine combine;
+  tr_error err;
+  const int64_t wrong[] = {-1, 0, 1, 1001};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    tr_value arguments[] = {tr_value_null(), tr_value_integer(wrong[i])};
+    assert_int_equal(tr_combine_bind(combining_function("histogram"), arguments, 2, &combine, &err),
+                     TR_INVALID_ARGUMENT);
+  }
+  combine = bind(5);
+  void *accumulator = combining_create(&combine);
+  tr_value text = tr_value_text(tr_bytes_of_text("5"));
+  assert_int_equal(combine.fn->add_input(&combine, accumulator, &text, &err), TR_INVALID_ARGUMENT);
+  assert_string_equal(err.message, "histogram(): argument x = '5': must be a number");
+  combining_free(&combine, accumulator);
+}
+
+/* Parts merge through their BLOBs to the picture of the whole, while it is exact. */
+static void test_merge(void **state) {
+  (void)state;
+  tr_combine combine = bind(10), read;
+  void *direct = combining_create(&combine),
+       *parts[] = {combining_create(&combine), combining_create(&combine)};
+  for (int i = 0; i < 2000; i++) {
+    tr_value value = i % 3 == 0 ? tr_value_real(i / 7.0) : tr_value_integer(i);
+    assert_int_equal(combine.fn->add_input(&combine, direct, &value, NULL), TR_OK);
+    assert_int_equal(combine.fn->add_input(&combine, parts[i % 2], &value, NULL), TR_OK);
+  }
+  tr_buffer blob = combining_write(&combine, parts[1]);
+  combining_free(&combine, parts[1]);
+  parts[1] = combining_read(tr_buffer_bytes(&blob), &read);
+  assert_int_equal(combine.fn->merge_accumulators(&combine, parts[0], parts[1], NULL), TR_OK);
+  char *a = combining_output(&combine, direct), *b = combining_output(&combine, parts[0]);
+  assert_string_equal(a, b);
+  free(a);
+  free(b);
+  tr_buffer_free(&blob);
+  combining_free(&combine, direct);
+  combining_free(&combine, parts[0]);
+  combining_free(&combine, parts[1]);
+}
+
+static tr_code draw(void *context) {
+  (void)context;
+  tr_combine combine = bind(10);
+  void *accumulator = calloc(1, combine.fn->state_size);
+  if (accumulator == NULL) abort();
+  tr_combine_output output = {0};
+  tr_code code = combine.fn->create_accumulator(&combine, accumulator, NULL);
+  for (int i = 0; i < 20 && code == TR_OK; i++) {
+    tr_value value = tr_value_integer(i);
+    code = combine.fn->add_input(&combine, accumulator, &value, NULL);
+  }
+  if (code == TR_OK) code = combine.fn->extract_output(&combine, accumulator, &output, NULL);
+  tr_combine_output_free(&output);
+  combining_free(&combine, accumulator);
+  return code;
+}
+
+static void test_out_of_memory(void **state) {
+  (void)state;
+  assert_in_range(test_memory_fail_each(draw, NULL), 4, 30);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_edges),         cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_arguments),     cmocka_unit_test(test_merge),
+      cmocka_unit_test(test_out_of_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
