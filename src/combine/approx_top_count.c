@@ -70,7 +70,7 @@ static tr_code extract_output(const tr_combine *combine, const void *state,
 
 static tr_code write_class(const tr_frequent_items *items, tr_frequent_class of, tr_buffer *bytes,
                            tr_error *err) {
-  return items->weights[of] == 0 ? TR_OK : tr_frequent_write(items, of, bytes, err);
+  return items->classes >> of & 1 ? tr_frequent_write(items, of, bytes, err) : TR_OK;
 }
 
 static tr_code write_accumulator(const tr_combine *combine, const void *state, tr_buffer *bytes,
@@ -90,22 +90,42 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
   return code;
 }
 
-/* Adds an image, if there is one; all of them have one lg_max and one offset. */
+/* Adds an image, if there is one. All are of one sketch: lg_max, weight and offset are the same. */
 static tr_code read_class(tr_frequent_items *items, tr_frequent_class of, tr_bytes image,
-                          int64_t *offset, tr_error *err) {
+                          tr_error *err) {
   if (image.size == 0) return TR_OK;
   tr_frequent_items part;
   tr_code code = tr_frequent_read(&part, of, image, err);
   if (code != TR_OK) return code;
-  if (part.lg_max != items->lg_max || (*offset >= 0 && part.offset != *offset)) {
+  int is_first = items->classes == 0;
+  if (part.lg_max != items->lg_max ||
+      (!is_first && (part.weight != items->weight || part.offset != items->offset))) {
     code = tr_error_set(err, TR_CORRUPT, "top count: its sketches do not belong together");
   } else {
-    *offset = part.offset;
-    part.offset = 0;
+    int64_t weight = part.weight, offset = part.offset;
+    uint32_t active = items->active + part.active;
+    items->weight = items->offset = part.weight = part.offset = 0;
     code = tr_frequent_merge(items, &part, err);
+    items->weight = weight;
+    items->offset = offset;
+    if (code == TR_OK && items->active != active) {
+      code = tr_error_set(err, TR_CORRUPT, "top count: more values than fit");
+    }
   }
   tr_frequent_free(&part);
   return code;
+}
+
+/* Counts and offset of one sketch cannot sum to more than its weight. */
+static tr_code check_sum(const tr_frequent_items *items, tr_error *err) {
+  int64_t rest = items->weight - items->offset;
+  for (uint32_t i = 0; i < items->active; i++) {
+    if (items->entries[i].count > rest) {
+      return tr_error_set(err, TR_CORRUPT, "top count: more values than its weight");
+    }
+    rest -= items->entries[i].count;
+  }
+  return TR_OK;
 }
 
 static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
@@ -124,14 +144,12 @@ static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes
   }
   sizes[TR_FREQUENT_OTHERS] = rest - sizes[TR_FREQUENT_LONGS] - sizes[TR_FREQUENT_STRINGS];
   const uint8_t *at = bytes.data + HEAD_SIZE;
-  int64_t offset = -1;
   tr_code code = TR_OK;
   for (int of = 0; code == TR_OK && of < TR_FREQUENT_CLASSES; of++) {
-    code =
-        read_class(items, (tr_frequent_class)of, (tr_bytes){at, (size_t)sizes[of]}, &offset, err);
+    code = read_class(items, (tr_frequent_class)of, (tr_bytes){at, (size_t)sizes[of]}, err);
     at += sizes[of];
   }
-  if (code == TR_OK && offset > 0) items->offset += offset;
+  if (code == TR_OK) code = check_sum(items, err);
   if (code != TR_OK) tr_frequent_free(items);
   return code;
 }

@@ -4,7 +4,8 @@
 ** soon), and the purge.
 **
 ** Invariants:  active <= 3/4 * 2^lg_map;  every entry has one cell, reached from its hash without
-**              passing a free one;  counts are above 0, and their sum is at most the weight.
+**              passing a free one;  counts are above 0;  their sum and offset are at most the
+**              weight, since a purge takes the median off at least one of them.
 */
 #include "combine/frequent_items.h"
 
@@ -278,7 +279,7 @@ tr_code tr_frequent_add(tr_frequent_items *items, const tr_value *value, int64_t
   if (code == TR_OK) code = add_counted(items, value, times, err);
   if (code != TR_OK) return code;
   items->weight += times;
-  items->weights[tr_frequent_class_of(value)] += times;
+  items->classes = (uint8_t)(items->classes | 1 << tr_frequent_class_of(value));
   return TR_OK;
 }
 
@@ -291,7 +292,7 @@ tr_code tr_frequent_merge(tr_frequent_items *items, const tr_frequent_items *oth
   if (code != TR_OK) return code;
   items->offset += other->offset;
   items->weight += other->weight;
-  for (int i = 0; i < TR_FREQUENT_CLASSES; i++) items->weights[i] += other->weights[i];
+  items->classes |= other->classes;
   return TR_OK;
 }
 

@@ -76,9 +76,9 @@ typedef struct tr_frequent_items {
   tr_frequent_entry *entries;
   tr_frequent_cell *cells;
   int64_t offset;
-  int64_t weight;                       /* how many values came */
-  int64_t weights[TR_FREQUENT_CLASSES]; /* and how many of each class */
-  size_t own_size;                      /* bytes outside of entries */
+  int64_t weight;  /* how many values came */
+  uint8_t classes; /* of which classes any came: bits 1 << tr_frequent_class */
+  size_t own_size; /* bytes outside of entries */
 } tr_frequent_items;
 
 tr_frequent_items tr_frequent_empty(int lg_max);
@@ -111,7 +111,7 @@ void tr_frequent_free(tr_frequent_items *items);
 
 /* --- bytes (frequent_items_image.c) ------------------------------------------------------- */
 
-/* Appends an image of the values of one class. TR_NO_MEMORY; TR_TOO_BIG for a text of 2^32 bytes. */
+/* Appends an image of the values of one class; its total weight is that of all values. TR_NO_MEMORY; TR_TOO_BIG for a text of 2^32 bytes. */
 tr_code tr_frequent_write(const tr_frequent_items *items, tr_frequent_class of, tr_buffer *bytes,
                           tr_error *err);
 

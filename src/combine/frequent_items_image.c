@@ -63,10 +63,10 @@ static uint32_t keep_class(const tr_frequent_entry **entries, uint32_t count,
   return kept;
 }
 
-static tr_code put_preamble(const tr_frequent_items *items, tr_frequent_class of, uint32_t count,
-                            tr_buffer *bytes, tr_error *err) {
+static tr_code put_preamble(const tr_frequent_items *items, uint32_t count, tr_buffer *bytes,
+                            tr_error *err) {
   uint8_t at[PREAMBLE_SIZE] = {0};
-  int is_empty = items->weights[of] == 0;
+  int is_empty = items->weight == 0;
   int lg = TR_FREQUENT_MIN_LG;
   while ((uint64_t)count * 4 > UINT64_C(3) << lg) lg++;
   at[0] = is_empty ? PREAMBLE_LONGS_EMPTY : PREAMBLE_LONGS;
@@ -76,7 +76,7 @@ static tr_code put_preamble(const tr_frequent_items *items, tr_frequent_class of
   at[4] = (uint8_t)lg;
   at[5] = is_empty ? FLAGS_EMPTY : 0;
   tr_store_u32(at + 8, count);
-  tr_store_u64(at + 16, (uint64_t)items->weights[of]);
+  tr_store_u64(at + 16, (uint64_t)items->weight);
   tr_store_u64(at + 24, (uint64_t)items->offset);
   return tr_buffer_append(bytes, (tr_bytes){at, is_empty ? PREAMBLE_SIZE_EMPTY : PREAMBLE_SIZE},
                           err);
@@ -89,7 +89,7 @@ tr_code tr_frequent_write(const tr_frequent_items *items, tr_frequent_class of, 
   tr_code code = tr_frequent_sorted(items, &entries, err);
   if (code != TR_OK) return code;
   uint32_t count = keep_class(entries, items->active, of);
-  code = put_preamble(items, of, count, bytes, err);
+  code = put_preamble(items, count, bytes, err);
   for (uint32_t i = 0; code == TR_OK && i < count; i++) {
     code = put_u64(bytes, (uint64_t)entries[i]->count, err);
   }
@@ -179,10 +179,12 @@ static tr_code check_preamble(tr_bytes bytes, tr_error *err) {
 static tr_code read_items(tr_frequent_items *items, tr_frequent_class of, tr_bytes bytes,
                           tr_error *err) {
   uint32_t count = tr_load_u32(bytes.data + 8);
-  int64_t weight = (int64_t)tr_load_u64(bytes.data + 16), sum = 0;
+  int64_t weight = (int64_t)tr_load_u64(bytes.data + 16);
   int64_t offset = (int64_t)tr_load_u64(bytes.data + 24);
+  int64_t sum = offset;
   size_t rest = bytes.size - PREAMBLE_SIZE;
-  if (weight < 0 || offset < 0 || offset > weight) return corrupt(err, "offset or weight is wrong");
+  if (weight <= 0 || offset < 0 || offset > weight)
+    return corrupt(err, "offset or weight is wrong");
   if (count > rest / 8) return corrupt(err, "cut short in its counts");
   if ((uint64_t)count * 4 > UINT64_C(3) << items->lg_max)
     return corrupt(err, "more items than fit");
@@ -199,9 +201,9 @@ static tr_code read_items(tr_frequent_items *items, tr_frequent_class of, tr_byt
     if (items->active != i + 1) return corrupt(err, "an item stands twice");
   }
   if (from.size > 0) return corrupt(err, "bytes behind its end");
-  for (int i = 0; i < TR_FREQUENT_CLASSES; i++) items->weights[i] = i == (int)of ? weight : 0;
   items->weight = weight;
   items->offset = offset;
+  items->classes = (uint8_t)(1 << of);
   return TR_OK;
 }
 

@@ -407,6 +407,7 @@ static tr_code merge_unsorted(tr_kll *kll, const tr_kll *other, const tr_kll_ite
 /* The other's input joins ours if its values weigh the same, and else a level. */
 static tr_code merge_input(tr_kll *kll, const tr_kll *other, tr_error *err) {
   uint32_t count = other->input_count;
+  if (count == 0) return TR_OK;
   if (kll->lg_block != other->lg_block || count > kll->k) {
     return merge_unsorted(kll, other, other->input, count, other->lg_block, err);
   }

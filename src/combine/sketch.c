@@ -60,17 +60,17 @@ static tr_code read_kll(int items, tr_bytes sketch, void *state, tr_error *err) 
 static tr_code write_frequent(const void *state, tr_buffer *sketch, tr_error *err) {
   tr_frequent_items empty = tr_frequent_empty(TR_TOP_COUNT_LEAST_LG);
   const tr_frequent_items *items = state == NULL ? &empty : state;
-  const int64_t *weights = items->weights;
-  if (weights[TR_FREQUENT_OTHERS] > 0) {
+  int has_integers = items->classes >> TR_FREQUENT_LONGS & 1;
+  int has_texts = items->classes >> TR_FREQUENT_STRINGS & 1;
+  if (items->classes >> TR_FREQUENT_OTHERS & 1) {
     return tr_error_set(err, TR_INVALID_ARGUMENT,
                         "holds REALs or BLOBs, a sketch INTEGERs or text");
   }
-  if (weights[TR_FREQUENT_LONGS] > 0 && weights[TR_FREQUENT_STRINGS] > 0) {
+  if (has_integers && has_texts) {
     return tr_error_set(err, TR_INVALID_ARGUMENT,
                         "holds both INTEGERs and text, a sketch one of them");
   }
-  int is_text = weights[TR_FREQUENT_STRINGS] > 0;
-  return tr_frequent_write(items, is_text ? TR_FREQUENT_STRINGS : TR_FREQUENT_LONGS, sketch, err);
+  return tr_frequent_write(items, has_texts ? TR_FREQUENT_STRINGS : TR_FREQUENT_LONGS, sketch, err);
 }
 
 static tr_code read_frequent(int items, tr_bytes sketch, void *state, tr_error *err) {

@@ -64,9 +64,8 @@ static void test_values(void **state) {
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(find(&items, distinct[i])->count, i < 3 ? 13 : 3);
   }
-  assert_int_equal(items.weights[TR_FREQUENT_LONGS], 39);
-  assert_int_equal(items.weights[TR_FREQUENT_STRINGS], 18);
-  assert_int_equal(items.weights[TR_FREQUENT_OTHERS], 18);
+  assert_int_equal(items.weight, 75);
+  assert_int_equal(items.classes, 7);
   tr_frequent_free(&items);
   assert_int_equal(test_memory_live(), 0);
 }
@@ -242,6 +241,8 @@ static void test_damage_is_named(void **state) {
       {8, 4, "cut short in its items"},
       {11, 0x7f, "cut short in its counts"},
       {16, 1, "a count is wrong"},
+      {16, 0, "offset or weight is wrong"},
+      {24, 1, "a count is wrong"},
       {23, 0x80, "offset or weight is wrong"},
       {31, 0x80, "offset or weight is wrong"},
       {32, 0, "a count is wrong"},
@@ -345,13 +346,42 @@ static void test_top_count(void **state) {
       "{\"value\":7,\"count\":2,\"error\":0},{\"value\":\"a\",\"count\":1,\"error\":0}]");
 }
 
+/* All classes in one accumulator, purged many times, some class nearly or wholly gone: it comes back. */
+static void test_mixed_accumulator(void **state) {
+  (void)state;
+  tr_value arguments[] = {tr_value_null(), tr_value_integer(5)};
+  tr_combine combine = combining_bind("approx_top_count", arguments, 2), read;
+  tr_frequent_items *accumulator = combining_create(&combine);
+  char room[32];
+  for (int64_t i = 0; i < 20000; i++) {
+    tr_value value = value_of(i % 4 == 0 ? 7 : i, 1, room);
+    if (i < 3) value = tr_value_integer(i);
+    if (i % 1000 == 999) value = tr_value_real((double)i + 0.5);
+    if (i % 500 == 7) value = tr_value_real(0.5);
+    assert_int_equal(combine.fn->add_input(&combine, accumulator, &value, NULL), TR_OK);
+  }
+  assert_true(accumulator->offset > 3);
+  char *before = combining_output(&combine, accumulator);
+  tr_buffer blob = combining_write(&combine, accumulator);
+  tr_frequent_items *again = combining_read(tr_buffer_bytes(&blob), &read);
+  char *after = combining_output(&combine, again);
+  assert_string_equal(before, after);
+  assert_int_equal(again->weight, 20000);
+  assert_int_equal(again->classes, 7);
+  free(before);
+  free(after);
+  tr_buffer_free(&blob);
+  combining_free(&combine, accumulator);
+  combining_free(&combine, again);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values),          cmocka_unit_test(test_bounds),
       cmocka_unit_test(test_merges),          cmocka_unit_test(test_heavy_value),
       cmocka_unit_test(test_weights),         cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_damage_is_named), cmocka_unit_test(test_out_of_memory),
-      cmocka_unit_test(test_top_count),
+      cmocka_unit_test(test_top_count),       cmocka_unit_test(test_mixed_accumulator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
