@@ -1,0 +1,293 @@
+/*
+** byte_key_scan('t' [, key [, columns [, where_terms]]]): any table, without a CREATE, its rows as JSON.
+**
+** The arguments are texts as in the clauses of the CREATE form: 'user_id, at' for key(user_id, at). The
+** row is built by SQLite's own JSON functions, in the inner statement. Of what JSON has no word for, a
+** BLOB stands as its hexadecimal digits, an infinity as 9e999.
+**
+** Such a table belongs to nobody's schema and has no rowid of its own: its primary key is the byte key.
+*/
+#include "byte_key_scan.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+enum {
+  COLUMN_BYTE_KEY,
+  COLUMN_ROW,
+  COLUMN_SOURCE, /* from here on arguments */
+  COLUMN_KEY,
+  COLUMN_COLUMNS,
+  COLUMN_WHERE,
+  COLUMN_TRACKER,
+  COLUMN_RESTRICTION,
+  COLUMN_COUNT
+};
+
+enum { ARGUMENTS = COLUMN_COUNT - COLUMN_SOURCE };
+
+static const char *const argument_names[ARGUMENTS] = {"source",      "key",     "columns",
+                                                      "where_terms", "tracker", "restriction"};
+
+const char scan_ad_hoc_declaration[] =
+    "CREATE TABLE x(byte_key BLOB NOT NULL PRIMARY KEY, row TEXT, source HIDDEN, key HIDDEN,"
+    " columns HIDDEN, where_terms HIDDEN, tracker HIDDEN, restriction HIDDEN) WITHOUT ROWID";
+
+/* --- Planning ----------------------------------------------------------------------------- */
+
+/*
+** idxNum is the mask of arguments that are given, in their order, then a bit for each of the terms on
+** byte_key that narrow the range, which come behind them.
+*/
+static const struct {
+  tr_operator op; /* what the range is cut by; SQLite looks at each row again */
+  double part;    /* of the rows, which it leaves */
+} key_terms[] = {{TR_GE, 0.25}, {TR_LE, 0.25}, {TR_EQ, 0.000001}};
+
+enum { KEY_TERMS = sizeof key_terms / sizeof key_terms[0] };
+
+static int key_term_of(int constraint) {
+  switch (tr_operator_of_constraint(constraint)) {
+  case TR_GT:
+  case TR_GE: return 0;
+  case TR_LT:
+  case TR_LE: return 1;
+  case TR_EQ: return 2;
+  default: return -1;
+  }
+}
+
+/*
+** Fills `given` with the constraint that gives each argument, then each term; -1: none does. 0: an
+** argument is there whose value is not, in this order of joins.
+*/
+static int find_terms(const sqlite3_index_info *info, int *given) {
+  for (int i = 0; i < ARGUMENTS + KEY_TERMS; i++) given[i] = -1;
+  for (int i = 0; i < info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    int key_term = c->iColumn == COLUMN_BYTE_KEY ? key_term_of(c->op) : -1;
+    if (c->iColumn >= COLUMN_SOURCE && c->op == SQLITE_INDEX_CONSTRAINT_EQ) {
+      if (!c->usable) return 0;
+      given[c->iColumn - COLUMN_SOURCE] = i;
+    } else if (key_term >= 0 && c->usable) {
+      given[ARGUMENTS + key_term] = i;
+    }
+  }
+  return 1;
+}
+
+int scan_ad_hoc_best_index(scan_table *table, sqlite3_index_info *info) {
+  (void)table;
+  enum { ROWS_UNKNOWN = 1000000 };
+  int given[ARGUMENTS + KEY_TERMS];
+  if (!find_terms(info, given)) return SQLITE_CONSTRAINT;
+  int next = 1;
+  double part = 1;
+  for (int i = 0; i < ARGUMENTS + KEY_TERMS; i++) {
+    if (given[i] < 0) continue;
+    info->idxNum |= 1 << i;
+    info->aConstraintUsage[given[i]].argvIndex = next++;
+    info->aConstraintUsage[given[i]].omit = i < ARGUMENTS;
+    if (i >= ARGUMENTS) part *= key_terms[i - ARGUMENTS].part;
+  }
+  info->orderByConsumed =
+      info->nOrderBy > 0 && info->aOrderBy[0].iColumn == COLUMN_BYTE_KEY && !info->aOrderBy[0].desc;
+  info->estimatedRows = (sqlite3_int64)(ROWS_UNKNOWN * part);
+  info->estimatedCost = 10.0 * ROWS_UNKNOWN * part;
+  return SQLITE_OK;
+}
+
+/* --- The row as JSON ---------------------------------------------------------------------- */
+
+static void append_member(const tr_source_table *source, int column, const char *name,
+                          sqlite3_str *sql) {
+  sqlite3_str *value = sqlite3_str_new(NULL);
+  tr_source_append_column(source, column, value);
+  char *text = sqlite3_str_finish(value);
+  if (text != NULL) {
+    sqlite3_str_appendf(sql,
+                        "%Q, CASE typeof(%s) WHEN 'blob' THEN lower(hex(%s)) WHEN 'real' THEN "
+                        "CASE %s WHEN 9e999 THEN json('9e999') WHEN -9e999 THEN json('-9e999') "
+                        "ELSE %s END ELSE %s END",
+                        name, text, text, text, text, text);
+  } else {
+    sqlite3_str_appendall(sql, "NULL"); /* out of memory, which `sql` will find, too */
+  }
+  sqlite3_free(text);
+}
+
+/*
+** json_object takes some fifty members; wider rows are put together from the insides of several. No
+** member is an object itself, so trimming braces takes only the outer ones.
+*/
+static tr_code append_row(const tr_source_table *source, const tr_argument_list *columns,
+                          sqlite3_str *sql, tr_error *err) {
+  enum { MEMBERS = 40 };
+  int count = columns->count > 0 ? columns->count : source->column_count;
+  int is_wide = count > MEMBERS;
+  if (is_wide) sqlite3_str_appendall(sql, "'{' || ");
+  for (int i = 0; i < count; i++) {
+    int column = i;
+    const char *name = source->columns[column < source->column_count ? column : 0].name;
+    if (columns->count > 0) {
+      const tr_argument *item = &columns->items[i];
+      const char *of = item->name != NULL ? item->name : item->literal;
+      column = of == NULL ? -1 : tr_source_table_find_column(source, of);
+      if (column < 0) {
+        return tr_error_set(err, TR_INVALID_ARGUMENT,
+                            "%s(): argument columns: there is no column %s in %s.%s", SCAN_FUNCTION,
+                            item->text, source->schema, source->name);
+      }
+      name = item->alias != NULL ? item->alias : of;
+    }
+    int is_first = i % MEMBERS == 0;
+    if (is_first && i > 0) sqlite3_str_appendall(sql, "), '{}') || ',' || ");
+    if (is_first) sqlite3_str_appendall(sql, is_wide ? "trim(json_object(" : "json_object(");
+    if (!is_first) sqlite3_str_appendall(sql, ", ");
+    append_member(source, column, name, sql);
+  }
+  sqlite3_str_appendall(sql, is_wide ? "), '{}') || '}'" : ")");
+  return TR_OK;
+}
+
+/* --- Filtering ---------------------------------------------------------------------------- */
+
+void scan_ad_hoc_close(scan_cursor *cursor) {
+  tr_source_table_free(&cursor->source);
+}
+
+static tr_code argument_text(int argument, sqlite3_value *value, tr_bytes *text, tr_error *err) {
+  return tr_argument_text(SCAN_FUNCTION, argument_names[argument], value, text, err);
+}
+
+/* Reads what is given for a clause; without it `*value` stays empty. */
+static tr_code read_clause(sqlite3_value **arguments, int argument, int clause,
+                           tr_clause_value *value, tr_error *err) {
+  tr_bytes text;
+  *value = (tr_clause_value){0};
+  if (arguments[argument] == NULL) return TR_OK;
+  tr_code code = argument_text(argument, arguments[argument], &text, err);
+  if (code != TR_OK) return code;
+  return tr_clause_value_parse(value, &scan_syntax, clause, text, err);
+}
+
+static tr_code read_source(scan_cursor *cursor, sqlite3_value **arguments,
+                           const tr_argument_list *key, tr_error *err) {
+  scan_table *table = (scan_table *)cursor->base.pVtab;
+  tr_bytes text;
+  char *schema;
+  char *name;
+  tr_error reason;
+  tr_code code = argument_text(0, arguments[0], &text, err);
+  if (code != TR_OK) return code;
+  code = tr_table_name_parse(text, &schema, &name, &reason);
+  if (code != TR_OK) {
+    tr_value value = tr_value_text(text);
+    return code == TR_NO_MEMORY
+               ? tr_error_no_memory(err)
+               : tr_argument_error(err, SCAN_FUNCTION, "source", &value, reason.message);
+  }
+  tr_source_table_free(&cursor->source);
+  code = tr_source_table_read(&cursor->source, table->db, SCAN_FUNCTION, schema, name, err);
+  if (code == TR_OK) {
+    code = tr_source_table_set_key(&cursor->source, table->db, SCAN_FUNCTION, key, err);
+  }
+  tr_free(schema);
+  tr_free(name);
+  return code;
+}
+
+static tr_code create_reader(scan_cursor *cursor, const tr_argument_list *columns,
+                             const char *where, tr_error *err) {
+  scan_table *table = (scan_table *)cursor->base.pVtab;
+  sqlite3_str *sql = sqlite3_str_new(table->db);
+  tr_code code = append_row(&cursor->source, columns, sql, err);
+  char *row = sqlite3_str_finish(sql);
+  const char *output = row;
+  tr_statement_request request = {.function = SCAN_FUNCTION,
+                                  .source = &cursor->source,
+                                  .wants_key = 1,
+                                  .outputs = &output,
+                                  .output_count = 1,
+                                  .conditions = &where,
+                                  .condition_count = where != NULL};
+  tr_statement_reader_free(cursor->reader);
+  cursor->reader = NULL;
+  if (code == TR_OK && row == NULL) code = tr_error_no_memory(err);
+  if (code == TR_OK) code = tr_statement_reader_create(table->db, &request, &cursor->reader, err);
+  sqlite3_free(row);
+  return code;
+}
+
+static tr_code ready_reader(scan_cursor *cursor, sqlite3_value **arguments, tr_error *err) {
+  tr_clause_value key = {0};
+  tr_clause_value columns = {0};
+  tr_clause_value where = {0};
+  tr_code code = read_clause(arguments, COLUMN_KEY - COLUMN_SOURCE, SCAN_KEY, &key, err);
+  if (code == TR_OK) {
+    code = read_clause(arguments, COLUMN_COLUMNS - COLUMN_SOURCE, SCAN_COLUMNS, &columns, err);
+  }
+  if (code == TR_OK) {
+    code = read_clause(arguments, COLUMN_WHERE - COLUMN_SOURCE, SCAN_WHERE, &where, err);
+  }
+  /* The reader reads the source that it was made for: it goes first. */
+  tr_statement_reader_free(cursor->reader);
+  cursor->reader = NULL;
+  if (code == TR_OK) code = read_source(cursor, arguments, &key.list, err);
+  if (code == TR_OK) code = create_reader(cursor, &columns.list, where.expression, err);
+  tr_clause_value_free(&key);
+  tr_clause_value_free(&columns);
+  tr_clause_value_free(&where);
+  return code;
+}
+
+tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, tr_error *err) {
+  sqlite3_value *arguments[ARGUMENTS] = {0};
+  tr_byte_key_range range = {0};
+  int next = 0;
+  for (int i = 0; i < ARGUMENTS; i++) {
+    if ((mask & 1 << i) == 0) continue;
+    arguments[i] = argv[next++];
+    if (sqlite3_value_type(arguments[i]) == SQLITE_NULL) return TR_OK; /* nothing equals NULL */
+  }
+  if (arguments[0] == NULL) {
+    return tr_error_set(err, TR_INVALID_ARGUMENT,
+                        "%s(): argument source is missing: name a table, %s('t')", SCAN_FUNCTION,
+                        SCAN_FUNCTION);
+  }
+  tr_code code = ready_reader(cursor, arguments, err);
+  for (int i = 0; i < KEY_TERMS && code == TR_OK; i++) {
+    if ((mask & 1 << (ARGUMENTS + i)) == 0) continue;
+    code = scan_cut_by_byte_key(&range, key_terms[i].op, argv[next++], err);
+  }
+  if (code == TR_OK) {
+    code = scan_cursor_start(cursor, arguments[COLUMN_TRACKER - COLUMN_SOURCE],
+                             arguments[COLUMN_RESTRICTION - COLUMN_SOURCE], &range, err);
+  }
+  tr_byte_key_range_free(&range);
+  return code;
+}
+
+void scan_ad_hoc_column(scan_cursor *cursor, sqlite3_context *context, int column) {
+  tr_value value;
+  sqlite3_stmt *stmt = tr_statement_reader_stmt(cursor->reader);
+  switch (column) {
+  case COLUMN_BYTE_KEY:
+    value = tr_value_blob(tr_tracked_scan_key(&cursor->scan));
+    tr_result_value(context, &value);
+    break;
+  case COLUMN_ROW:
+    value = tr_value_of_column(stmt, tr_statement_reader_first_output(cursor->reader));
+    tr_result_value(context, &value);
+    sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
+    break;
+  case COLUMN_TRACKER:
+    if (cursor->tracker != NULL) sqlite3_result_value(context, cursor->tracker);
+    break;
+  case COLUMN_RESTRICTION:
+    if (cursor->restriction != NULL) sqlite3_result_value(context, cursor->restriction);
+    break;
+  default: break;
+  }
+}

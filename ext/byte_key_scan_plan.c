@@ -1,0 +1,301 @@
+/*
+** Planning: which terms of a query the scan takes, in what order it gives rows, what that costs.
+**
+** Every term on a column of the source goes into the inner statement, so that SQLite plans it there; those
+** on leading key columns also narrow the range of keys. A term is left to SQLite as well unless the inner
+** statement is sure to say the same.
+**
+** A plan is text, for people to read in EXPLAIN QUERY PLAN: the columns that are read as a hexadecimal
+** mask, then a word for each argument of xFilter: `used=1f 0:ge 3:eq.binary`.
+*/
+#include "byte_key_scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const words[TR_OPERATORS] = {
+    [TR_EQ] = "eq",          [TR_GT] = "gt",
+    [TR_GE] = "ge",          [TR_LT] = "lt",
+    [TR_LE] = "le",          [TR_NE] = "ne",
+    [TR_IS] = "is",          [TR_IS_NOT] = "isnot",
+    [TR_IS_NULL] = "isnull", [TR_NOT_NULL] = "notnull",
+    [TR_LIKE] = "like",      [TR_GLOB] = "glob",
+    [TR_IN] = "in",
+};
+
+/* --- Plans as text ------------------------------------------------------------------------ */
+
+static char *write_plan(const scan_plan *plan) {
+  sqlite3_str *text = sqlite3_str_new(NULL);
+  sqlite3_str_appendf(text, "used=%llx", (unsigned long long)plan->used);
+  for (int i = 0; i < plan->count; i++) {
+    const scan_plan_term *term = &plan->terms[i];
+    sqlite3_str_appendf(text, " %d:%s%s", term->column, words[term->op],
+                        term->is_binary ? ".binary" : "");
+  }
+  return sqlite3_str_finish(text);
+}
+
+void scan_plan_read(const char *text, scan_plan *plan) {
+  char *at;
+  *plan = (scan_plan){.used = strtoull(text + strlen("used="), &at, 16)};
+  while (*at == ' ' && plan->count < SCAN_TERMS_MAX) {
+    scan_plan_term *term = &plan->terms[plan->count++];
+    term->column = (int)strtol(at, &at, 10);
+    size_t size = strcspn(++at, " .");
+    for (int op = 0; op < TR_OPERATORS; op++) {
+      if (strlen(words[op]) == size && memcmp(words[op], at, size) == 0) term->op = (tr_operator)op;
+    }
+    at += size;
+    term->is_binary = *at == '.';
+    at += strcspn(at, " ");
+  }
+}
+
+/* --- What the host can do ----------------------------------------------------------------- */
+
+/* Lists as one value (sqlite3_vtab_in) are there since 3.38. */
+static int has_lists(void) {
+  return sqlite3_libversion_number() >= 3038000;
+}
+
+static int is_list(sqlite3_index_info *info, int i) {
+  return has_lists() && sqlite3_vtab_in(info, i, -1);
+}
+
+/* --- Terms -------------------------------------------------------------------------------- */
+
+/* What the terms say about the key, gathered while they are taken. */
+typedef struct key_terms {
+  int has_tracker;
+  int has_restriction;
+  int has_byte_key; /* byte_key = ... */
+  int has_byte_key_range;
+  double other_factor;   /* the part of the rows that terms on other columns leave */
+  double indexed_factor; /* the part that an index on another column leaves to be read */
+  uint32_t equal;        /* key columns with = */
+  uint32_t listed;       /* key columns with IN */
+  uint32_t above;        /* key columns with a lower limit */
+  uint32_t below;
+  uint32_t certain; /* key columns with = that no second value can satisfy */
+} key_terms;
+
+static int hidden_column(const scan_table *table, int column) {
+  return column < table->column_count ? -1 : column - table->column_count;
+}
+
+static int source_column(const scan_table *table, int column) {
+  return column < 0 ? -1 : table->columns[column].source;
+}
+
+/* The place of a source column in the key, or -1. */
+static int place_in_key(const scan_table *table, int source) {
+  const tr_source_key *key = &table->source.key;
+  if (key->form == TR_KEY_ROWID && source < 0) return 0;
+  for (int i = 0; i < key->column_count; i++) {
+    if (key->columns[i] == source) return i;
+  }
+  return -1;
+}
+
+static const char *collation_of(const scan_table *table, int source) {
+  return source < 0 ? "BINARY" : table->source.columns[source].collation;
+}
+
+/*
+** Whether a term's comparison can be said in the inner statement: by the column's own collation, or by
+** BINARY (`*is_binary`).
+*/
+static int can_compare(const scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
+                       int source, int *is_binary) {
+  *is_binary = 0;
+  if (op > TR_IS_NOT) return 1;
+  const char *collation = sqlite3_vtab_collation(info, i);
+  if (collation == NULL || sqlite3_stricmp(collation, collation_of(table, source)) == 0) return 1;
+  *is_binary = sqlite3_stricmp(collation, "BINARY") == 0;
+  return *is_binary;
+}
+
+/* Whether one key at most can equal the value, whichever way it is compared. */
+static int is_certain(const scan_table *table, sqlite3_index_info *info, int i, int source) {
+  if (source < 0 || table->source.columns[source].affinity >= TR_AFFINITY_NUMERIC) return 1;
+  sqlite3_value *value;
+  if (!has_lists() || sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK) return 0;
+  int type = sqlite3_value_type(value);
+  return type == SQLITE_TEXT || type == SQLITE_BLOB;
+}
+
+static void note_key_term(key_terms *key, int place, tr_operator op, int certain) {
+  uint32_t bit = UINT32_C(1) << place;
+  if (op == TR_EQ) key->equal |= bit;
+  if (op == TR_EQ && certain) key->certain |= bit;
+  if (op == TR_IN) key->listed |= bit;
+  if (op == TR_GT || op == TR_GE) key->above |= bit;
+  if (op == TR_LT || op == TR_LE) key->below |= bit;
+}
+
+static void note_other_term(key_terms *key, const scan_column *column, tr_operator op) {
+  static const double factors[TR_OPERATORS] = {
+      [TR_EQ] = 0.1,       [TR_IS] = 0.1,  [TR_IN] = 0.2,     [TR_GT] = 0.25,   [TR_GE] = 0.25,
+      [TR_LT] = 0.25,      [TR_LE] = 0.25, [TR_LIKE] = 0.25,  [TR_GLOB] = 0.25, [TR_IS_NULL] = 0.1,
+      [TR_NOT_NULL] = 0.9, [TR_NE] = 0.9,  [TR_IS_NOT] = 0.9,
+  };
+  key->other_factor *= factors[op];
+  int is_equal = op == TR_EQ || op == TR_IS || op == TR_IN;
+  if (is_equal && column != NULL && column->is_indexed && factors[op] < key->indexed_factor) {
+    key->indexed_factor = factors[op];
+  }
+}
+
+static void take(scan_plan *plan, sqlite3_index_info *info, int i, int column, tr_operator op,
+                 int is_binary, int omit) {
+  plan->terms[plan->count++] = (scan_plan_term){column, op, is_binary};
+  info->aConstraintUsage[i].argvIndex = plan->count;
+  info->aConstraintUsage[i].omit = (unsigned char)omit;
+}
+
+/* Takes terms on tracker and restriction. 0: one is there whose value is not, in this order of joins. */
+static int take_arguments(const scan_table *table, sqlite3_index_info *info, scan_plan *plan,
+                          key_terms *key) {
+  for (int i = 0; i < info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    int hidden = hidden_column(table, c->iColumn);
+    if (c->op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+    if (hidden != SCAN_TRACKER && hidden != SCAN_RESTRICTION) continue;
+    if (!c->usable) return 0;
+    int *has = hidden == SCAN_TRACKER ? &key->has_tracker : &key->has_restriction;
+    if (!*has) take(plan, info, i, c->iColumn, TR_EQ, 0, 1);
+    *has = 1;
+  }
+  return 1;
+}
+
+static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, scan_plan *plan,
+                          key_terms *key) {
+  if (op > TR_LE || is_list(info, i)) return;
+  take(plan, info, i, info->aConstraint[i].iColumn, op, 0, 0);
+  if (op == TR_EQ) key->has_byte_key = 1;
+  if (op != TR_EQ) key->has_byte_key_range = 1;
+}
+
+static void take_column(const scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
+                        scan_plan *plan, key_terms *key) {
+  int column = info->aConstraint[i].iColumn;
+  int source = source_column(table, column);
+  int is_binary;
+  if (source < 0 && table->source.rowid_name == NULL) return;
+  /* An older host may have a list behind =, and would scan once for each of its values. */
+  if (key->has_tracker && op == TR_EQ && !has_lists()) return;
+  if (!can_compare(table, info, i, op, source, &is_binary)) return;
+  if (op == TR_EQ && is_list(info, i)) {
+    sqlite3_vtab_in(info, i, 1);
+    op = TR_IN;
+  }
+  int exact = op != TR_IN && tr_term_is_exact(&table->source, source, op);
+  take(plan, info, i, column, op, is_binary, exact);
+  int place = place_in_key(table, source);
+  int is_by_bytes = is_binary || sqlite3_stricmp(collation_of(table, source), "BINARY") == 0;
+  if (place >= 0 && is_by_bytes && (op <= TR_LE || op == TR_IN)) {
+    note_key_term(key, place, op, is_certain(table, info, i, source));
+  } else {
+    note_other_term(key, column < 0 ? NULL : &table->columns[column], op);
+  }
+}
+
+static void take_terms(const scan_table *table, sqlite3_index_info *info, scan_plan *plan,
+                       key_terms *key) {
+  for (int i = 0; i < info->nConstraint && plan->count < SCAN_TERMS_MAX; i++) {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    tr_operator op = tr_operator_of_constraint(c->op);
+    if (!c->usable || op == TR_OPERATORS) continue;
+    int hidden = hidden_column(table, c->iColumn);
+    if (hidden == SCAN_BYTE_KEY) {
+      take_byte_key(info, i, op, plan, key);
+    } else if (hidden < 0) {
+      take_column(table, info, i, op, plan, key);
+    }
+  }
+}
+
+/* --- Order -------------------------------------------------------------------------------- */
+
+static int key_size(const scan_table *table) {
+  const tr_source_key *key = &table->source.key;
+  return key->form == TR_KEY_ROWID ? 1 : key->column_count;
+}
+
+/* Whether the key's column has its values in the order of its bytes for ORDER BY, too. */
+static int is_ordered_by_bytes(const scan_table *table, int source) {
+  return sqlite3_stricmp(collation_of(table, source), "BINARY") == 0;
+}
+
+/* Whether rows in key order are in the order that is asked for. */
+static int is_in_order(const scan_table *table, const sqlite3_index_info *info,
+                       const key_terms *key) {
+  int place = 0;
+  for (int i = 0; i < info->nOrderBy; i++) {
+    int column = info->aOrderBy[i].iColumn;
+    if (info->aOrderBy[i].desc) return 0;
+    if (hidden_column(table, column) == SCAN_BYTE_KEY) return 1;
+    if (hidden_column(table, column) >= 0) return 0;
+    int source = source_column(table, column);
+    int at = place_in_key(table, source);
+    if (at < 0 || !is_ordered_by_bytes(table, source)) return 0;
+    if (key->equal & UINT32_C(1) << at) continue;
+    while (place < at && (key->equal & UINT32_C(1) << place)) place++;
+    if (at != place) return 0;
+    place++;
+    /* The whole key is unique: what is asked for behind it has no say. */
+    if (place == key_size(table) && !table->source.key.has_null_breaker) return 1;
+  }
+  return 1;
+}
+
+/* --- Cost --------------------------------------------------------------------------------- */
+
+/* The part of all rows whose keys are read, 0 where it is one row. */
+static double part_read(const scan_table *table, const key_terms *key) {
+  int size = key_size(table);
+  int equal = 0;
+  double part = 1;
+  if (key->has_tracker) return 1; /* the terms only filter what its range holds */
+  if (key->has_byte_key) return 0;
+  while (equal < size && (key->equal & UINT32_C(1) << equal)) equal++;
+  if (equal == size) return 0;
+  if (equal > 0) part = pow(0.1, equal);
+  uint32_t bit = UINT32_C(1) << equal;
+  if (key->listed & bit) part *= 0.1;
+  if (key->above & bit) part *= 0.25;
+  if (key->below & bit) part *= 0.25;
+  if (key->has_byte_key_range) part *= 0.25;
+  if (key->has_restriction) part *= 0.25;
+  return part;
+}
+
+static void estimate(const scan_table *table, sqlite3_index_info *info, const key_terms *key) {
+  enum { SETUP = 30, ROW_READ = 5 }; /* in SQLite's units: a native scan costs 3 a row */
+  double rows = (double)tr_source_table_estimated_rows(&table->source, table->db);
+  double part = part_read(table, key);
+  double read = part == 0 ? 1 : rows * part * key->indexed_factor;
+  double given = part == 0 ? 1 : rows * part * key->other_factor;
+  info->estimatedCost = SETUP + log2(rows + 2) + ROW_READ * (read + given) / 2 + read;
+  info->estimatedRows = given < 1 ? 1 : (sqlite3_int64)given;
+  uint32_t whole = (uint32_t)((UINT64_C(1) << key_size(table)) - 1);
+  if (!key->has_tracker && (key->certain & whole) == whole) {
+    info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+    info->estimatedRows = 1;
+  }
+}
+
+int scan_best_index(scan_table *table, sqlite3_index_info *info) {
+  scan_plan plan = {.used = info->colUsed};
+  key_terms key = {.other_factor = 1, .indexed_factor = 1};
+  if (!take_arguments(table, info, &plan, &key)) return SQLITE_CONSTRAINT;
+  take_terms(table, info, &plan, &key);
+  info->orderByConsumed = info->nOrderBy > 0 && is_in_order(table, info, &key);
+  estimate(table, info, &key);
+  info->idxStr = write_plan(&plan);
+  info->needToFreeIdxStr = 1;
+  return info->idxStr == NULL ? SQLITE_NOMEM : SQLITE_OK;
+}

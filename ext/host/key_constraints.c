@@ -1,0 +1,310 @@
+/*
+** Terms as conditions, and terms as ranges of keys.
+*/
+#include "host/key_constraints.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "host/key_bytes.h"
+#include "range/byte_key.h"
+
+/* --- Operators ---------------------------------------------------------------------------- */
+
+/* Constraint codes newer than the oldest header; they are part of SQLite's stable interface. */
+enum {
+  CONSTRAINT_NE = 68,
+  CONSTRAINT_IS_NOT,
+  CONSTRAINT_NOT_NULL,
+  CONSTRAINT_IS_NULL,
+  CONSTRAINT_IS
+};
+
+static const struct {
+  const char *text;
+  int constraint;
+  int has_value;
+} operators[] = {
+    [TR_EQ] = {"=", SQLITE_INDEX_CONSTRAINT_EQ, 1},
+    [TR_GT] = {">", SQLITE_INDEX_CONSTRAINT_GT, 1},
+    [TR_GE] = {">=", SQLITE_INDEX_CONSTRAINT_GE, 1},
+    [TR_LT] = {"<", SQLITE_INDEX_CONSTRAINT_LT, 1},
+    [TR_LE] = {"<=", SQLITE_INDEX_CONSTRAINT_LE, 1},
+    [TR_NE] = {"<>", CONSTRAINT_NE, 1},
+    [TR_IS] = {"IS", CONSTRAINT_IS, 1},
+    [TR_IS_NOT] = {"IS NOT", CONSTRAINT_IS_NOT, 1},
+    [TR_IS_NULL] = {"IS NULL", CONSTRAINT_IS_NULL, 0},
+    [TR_NOT_NULL] = {"IS NOT NULL", CONSTRAINT_NOT_NULL, 0},
+    [TR_LIKE] = {"LIKE", SQLITE_INDEX_CONSTRAINT_LIKE, 1},
+    [TR_GLOB] = {"GLOB", SQLITE_INDEX_CONSTRAINT_GLOB, 1},
+    [TR_IN] = {"IN", -1, 1},
+};
+
+const char *tr_operator_text(tr_operator op) {
+  return operators[op].text;
+}
+
+tr_operator tr_operator_of_constraint(int op) {
+  int i = 0;
+  while (i < TR_OPERATORS && operators[i].constraint != op) i++;
+  return (tr_operator)i;
+}
+
+/* --- Conditions --------------------------------------------------------------------------- */
+
+static tr_affinity affinity_of(const tr_source_table *source, int column) {
+  return column < 0 ? TR_AFFINITY_INTEGER : source->columns[column].affinity;
+}
+
+static int is_numeric(tr_affinity affinity) {
+  return affinity >= TR_AFFINITY_NUMERIC;
+}
+
+int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op) {
+  if (!operators[op].has_value) return 1;
+  return is_numeric(affinity_of(source, column)) && op <= TR_IS_NOT;
+}
+
+/* Whether a value may be meant in two ways beside the column. */
+static int is_ambiguous(const tr_source_table *source, const tr_term *term, int i) {
+  if (is_numeric(affinity_of(source, term->column))) return 0;
+  if (term->op == TR_LIKE || term->op == TR_GLOB) return 0;
+  int type = sqlite3_value_type(term->values[i]);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+static void append_column(const tr_source_table *source, const tr_term *term, sqlite3_str *sql) {
+  tr_source_append_column(source, term->column, sql);
+  int is_own =
+      term->column < 0 || sqlite3_stricmp(source->columns[term->column].collation, "BINARY") == 0;
+  if (term->is_binary && !is_own) sqlite3_str_appendall(sql, " COLLATE BINARY");
+}
+
+static void append_list(const tr_source_table *source, const tr_term *term, int first,
+                        sqlite3_str *sql) {
+  int has_ambiguous = 0;
+  append_column(source, term, sql);
+  sqlite3_str_appendall(sql, " IN (");
+  for (int i = 0; i < term->value_count; i++) {
+    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", first + i);
+    has_ambiguous |= is_ambiguous(source, term, i);
+  }
+  sqlite3_str_appendall(sql, ")");
+  for (int i = 0; i < term->value_count && has_ambiguous; i++) {
+    if (!is_ambiguous(source, term, i)) continue;
+    sqlite3_str_appendall(sql, " OR ");
+    append_column(source, term, sql);
+    sqlite3_str_appendf(sql, " = CAST(?%d AS NUMERIC)", first + i);
+  }
+}
+
+void tr_term_append_condition(const tr_source_table *source, const tr_term *term, int first,
+                              sqlite3_str *sql) {
+  const char *operator= operators[term->op].text;
+  sqlite3_str_appendall(sql, "(");
+  if (term->op == TR_IN) {
+    append_list(source, term, first, sql);
+  } else {
+    append_column(source, term, sql);
+    sqlite3_str_appendf(sql, " %s", operator);
+    if (operators[term->op].has_value) sqlite3_str_appendf(sql, " ?%d", first);
+    if (operators[term->op].has_value && is_ambiguous(source, term, 0)) {
+      sqlite3_str_appendall(sql, " OR ");
+      append_column(source, term, sql);
+      sqlite3_str_appendf(sql, " %s CAST(?%d AS NUMERIC)", operator, first);
+    }
+  }
+  sqlite3_str_appendall(sql, ")");
+}
+
+/* --- Ranges ------------------------------------------------------------------------------- */
+
+/* What the terms say of one key column: at least and at most these values. */
+typedef struct column_limits {
+  tr_value lower;
+  tr_value upper;
+  int has_lower;
+  int has_upper;
+  int is_above; /* > lower */
+  int is_below; /* < upper */
+} column_limits;
+
+/* The value that a term compares the column with, after its affinity; 0: it limits nothing. */
+static int comparable_value(const tr_source_table *source, const tr_term *term, int i,
+                            tr_value *value) {
+  sqlite3_value *given = term->values[i];
+  if (is_ambiguous(source, term, i)) return 0;
+  if (is_numeric(affinity_of(source, term->column)) && sqlite3_value_type(given) == SQLITE_TEXT) {
+    sqlite3_value_numeric_type(given);
+  }
+  *value = tr_value_of_sqlite(given);
+  return value->type != TR_NULL;
+}
+
+static void limit_lower(column_limits *limits, const tr_value *value, int is_above) {
+  int order = limits->has_lower ? tr_value_compare(value, &limits->lower) : 1;
+  if (order < 0) return;
+  limits->is_above = order > 0 ? is_above : limits->is_above | is_above;
+  limits->lower = *value;
+  limits->has_lower = 1;
+}
+
+static void limit_upper(column_limits *limits, const tr_value *value, int is_below) {
+  int order = limits->has_upper ? tr_value_compare(value, &limits->upper) : -1;
+  if (order > 0) return;
+  limits->is_below = order < 0 ? is_below : limits->is_below | is_below;
+  limits->upper = *value;
+  limits->has_upper = 1;
+}
+
+/* The least and the greatest of a list; NULL equals nothing and counts for nothing. */
+static void limit_list(const tr_source_table *source, const tr_term *term, column_limits *limits) {
+  tr_value least, greatest;
+  int has_one = 0;
+  for (int i = 0; i < term->value_count; i++) {
+    tr_value value;
+    if (sqlite3_value_type(term->values[i]) == SQLITE_NULL) continue;
+    if (!comparable_value(source, term, i, &value)) return;
+    if (!has_one || tr_value_compare(&value, &least) < 0) least = value;
+    if (!has_one || tr_value_compare(&value, &greatest) > 0) greatest = value;
+    has_one = 1;
+  }
+  if (!has_one) return;
+  limit_lower(limits, &least, 0);
+  limit_upper(limits, &greatest, 0);
+}
+
+/* Whether a term's comparison is the one of keys: BINARY. */
+static int is_by_bytes(const tr_source_table *source, const tr_term *term) {
+  return term->is_binary || term->column < 0 ||
+         sqlite3_stricmp(source->columns[term->column].collation, "BINARY") == 0;
+}
+
+static column_limits limits_of(const tr_source_table *source, int column, int is_rowid,
+                               const tr_term *terms, int count) {
+  column_limits limits = {0};
+  for (int i = 0; i < count; i++) {
+    const tr_term *term = &terms[i];
+    int is_it = term->column == column || (is_rowid && term->column < 0);
+    tr_value value;
+    if (!is_it || !is_by_bytes(source, term)) continue;
+    if (term->op == TR_IN) limit_list(source, term, &limits);
+    if (term->op > TR_LE && term->op != TR_IS) continue;
+    if (!comparable_value(source, term, 0, &value)) continue;
+    if (term->op != TR_LT && term->op != TR_LE) limit_lower(&limits, &value, term->op == TR_GT);
+    if (term->op != TR_GT && term->op != TR_GE) limit_upper(&limits, &value, term->op == TR_LT);
+  }
+  return limits;
+}
+
+/* Whether the limits leave one value, and it is in them. */
+static int is_single(const column_limits *limits) {
+  return limits->has_lower && limits->has_upper && !limits->is_above && !limits->is_below &&
+         tr_value_compare(&limits->lower, &limits->upper) == 0;
+}
+
+/*
+** The least rowid that satisfies a lower limit, as a key; INT64_MIN needs none. 0: there is none.
+*/
+static int rowid_at_least(const tr_value *value, int is_above, int64_t *rowid) {
+  if (value->type == TR_REAL) {
+    double least = is_above ? floor(value->real) + 1 : ceil(value->real);
+    if (least >= 0x1p63) return 0;
+    *rowid = least < -0x1p63 ? INT64_MIN : (int64_t)least;
+    /* Beyond 2^53 adding one may change nothing. */
+    while (tr_compare_integer_real(*rowid, value->real) < !!is_above) {
+      if (*rowid == INT64_MAX) return 0;
+      (*rowid)++;
+    }
+    return 1;
+  }
+  if (value->type != TR_INTEGER) return 0; /* text and blobs are above every number */
+  if (is_above && value->integer == INT64_MAX) return 0;
+  *rowid = value->integer + (is_above ? 1 : 0);
+  return 1;
+}
+
+/* Appends the key of the least rowid that satisfies the limit; what none satisfies cuts nothing. */
+static tr_code append_rowid_key(const tr_value *value, int is_above, tr_buffer *key,
+                                tr_error *err) {
+  int64_t rowid;
+  uint8_t bytes[TR_ROWID_KEY_SIZE];
+  if (!rowid_at_least(value, is_above, &rowid)) return TR_OK;
+  tr_byte_key_of_rowid(rowid, bytes);
+  return tr_buffer_append(key, (tr_bytes){bytes, sizeof bytes}, err);
+}
+
+static tr_code rowid_range(const column_limits *limits, tr_buffer *start, tr_buffer *end,
+                           tr_error *err) {
+  tr_code code = TR_OK;
+  if (limits->has_lower) code = append_rowid_key(&limits->lower, limits->is_above, start, err);
+  /* The end is the least rowid that is too great. */
+  if (code == TR_OK && limits->has_upper) {
+    code = append_rowid_key(&limits->upper, !limits->is_below, end, err);
+  }
+  return code;
+}
+
+/* The bounds of keys whose first columns are `prefix` and whose next one is within the limits. */
+static tr_code tuple_range(const tr_source_table *source, tr_value *prefix, int count,
+                           const column_limits *limits, tr_buffer *start, tr_buffer *end,
+                           tr_error *err) {
+  tr_code code = TR_OK;
+  /* What is no blob has no place among the keys of blobs; it must be met, not passed by. */
+  int is_raw_blob = source->key.form == TR_KEY_BLOB;
+  int has_lower = limits->has_lower && !(is_raw_blob && limits->lower.type != TR_BLOB);
+  if (has_lower) {
+    prefix[count] = limits->lower;
+    code = limits->is_above ? tr_key_behind_values(source, prefix, count + 1, start, err)
+                            : tr_key_of_values(source, prefix, count + 1, start, err);
+  } else if (count > 0) {
+    code = tr_key_of_values(source, prefix, count, start, err);
+  }
+  if (code != TR_OK) return code;
+  if (limits->has_upper) {
+    prefix[count] = limits->upper;
+    code = limits->is_below ? tr_key_of_values(source, prefix, count + 1, end, err)
+                            : tr_key_behind_values(source, prefix, count + 1, end, err);
+    /* No blob is below what is not one. */
+    if (code == TR_OK && end->size == 0) code = tr_buffer_append_byte(end, 0, err);
+  } else if (count > 0) {
+    code = tr_key_behind_values(source, prefix, count, end, err);
+  }
+  return code;
+}
+
+tr_code tr_terms_range(const tr_source_table *source, const tr_term *terms, int count,
+                       tr_byte_key_range *range, tr_error *err) {
+  const tr_source_key *key = &source->key;
+  tr_value prefix[TR_KEY_COLUMNS_MAX + 1];
+  column_limits limits = {0};
+  tr_buffer start = {0};
+  tr_buffer end = {0};
+  tr_code code = TR_OK;
+  *range = (tr_byte_key_range){0};
+  if (key->form == TR_KEY_ROWID) {
+    int alias = key->column_count > 0 ? key->columns[0] : -1;
+    limits = limits_of(source, alias, 1, terms, count);
+    code = rowid_range(&limits, &start, &end, err);
+  } else {
+    int equal = 0;
+    for (; equal < key->column_count; equal++) {
+      limits = limits_of(source, key->columns[equal], 0, terms, count);
+      if (!is_single(&limits) || equal + 1 == key->column_count) break;
+      prefix[equal] = limits.lower;
+    }
+    code = tuple_range(source, prefix, equal, &limits, &start, &end, err);
+  }
+  /* Limits that contradict each other leave nothing, at a place that is a range all the same. */
+  if (code == TR_OK && end.size > 0 &&
+      tr_bytes_compare(tr_buffer_bytes(&start), tr_buffer_bytes(&end)) > 0) {
+    code = tr_buffer_set(&end, tr_buffer_bytes(&start), err);
+  }
+  if (code == TR_OK) {
+    code = tr_byte_key_range_init(range, tr_buffer_bytes(&start), tr_buffer_bytes(&end), err);
+  }
+  tr_buffer_free(&start);
+  tr_buffer_free(&end);
+  return code;
+}

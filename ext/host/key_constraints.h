@@ -1,0 +1,67 @@
+/*
+** Terms of a WHERE clause over a source's columns, as SQLite hands them to a virtual table: conditions
+** for an inner SELECT, and what they leave of the range of keys.
+**
+** SQLite compares a column with a value after the affinity of both sides was applied, and of the right
+** side a virtual table sees the value alone. Where the column's own affinity is numeric that does not
+** matter. Beside a TEXT or BLOB column a number may have come as it is (`k = 5`: compared as text, or not
+** at all) or from a numeric column of a join (then k is compared as a number): the condition allows
+** both, no range is cut, and SQLite's own check afterwards decides. A text beside such a column is taken
+** as it is, which is what SQLite does unless it came from a numeric column that holds text.
+*/
+#ifndef TR_HOST_KEY_CONSTRAINTS_H
+#define TR_HOST_KEY_CONSTRAINTS_H
+
+#include "host/source_table.h"
+#include "range/byte_key_range.h"
+
+/* SQLITE_INDEX_CONSTRAINT_... as one of ours: all that can be passed on. */
+typedef enum tr_operator {
+  TR_EQ,
+  TR_GT,
+  TR_GE,
+  TR_LT,
+  TR_LE,
+  TR_NE,
+  TR_IS,
+  TR_IS_NOT,
+  TR_IS_NULL,
+  TR_NOT_NULL,
+  TR_LIKE,
+  TR_GLOB,
+  TR_IN, /* TR_EQ with a list of values */
+  TR_OPERATORS
+} tr_operator;
+
+typedef struct tr_term {
+  int column; /* of the source; -1: the rowid */
+  tr_operator op;
+  int is_binary;          /* compares BINARY, whatever the column's collation */
+  sqlite3_value **values; /* one; with TR_IN any number; owned by whoever made the term */
+  int value_count;
+} tr_term;
+
+/* How an operator is written, in SQL and in a plan: "=", ">", ... */
+const char *tr_operator_text(tr_operator op);
+
+/* The operator of SQLite's constraint code; TR_OPERATORS: one that is not passed on. */
+tr_operator tr_operator_of_constraint(int op);
+
+/* Whether the condition says just what SQLite's own check would say, whatever the value is. */
+int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op);
+
+/*
+** Appends the term as an SQL condition whose parameters are ?first and following, one for each value.
+** Its text depends on the values' types and their number, not on the values.
+*/
+void tr_term_append_condition(const tr_source_table *source, const tr_term *term, int first,
+                              sqlite3_str *sql);
+
+/*
+** Makes `range` the keys that the terms leave: each row that satisfies them all has its key in it. It is
+** as narrow as the terms on leading key columns allow. `*range` is overwritten; TR_NO_MEMORY.
+*/
+tr_code tr_terms_range(const tr_source_table *source, const tr_term *terms, int count,
+                       tr_byte_key_range *range, tr_error *err);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+** Opening trackers for scans, and finding where a scan goes on.
+*/
+#include "host/tracked_scan.h"
+
+#include "base/memory.h"
+
+/* The restriction cut to what was asked for; the caller frees it. */
+static tr_code cut_restriction(const tr_scan_request *request, tr_restriction *cut, tr_error *err) {
+  tr_restriction asked = {.kind = TR_BYTES, .bytes = *request->asked_for};
+  if (request->restriction == NULL) return tr_restriction_copy(cut, &asked, err);
+  tr_code code = tr_restriction_copy(cut, request->restriction, err);
+  if (code != TR_OK) return code;
+  code = tr_restriction_intersect(cut, &asked, err);
+  if (code != TR_OK) tr_restriction_free(cut);
+  return code;
+}
+
+static tr_code text_of(const tr_restriction *restriction, tr_buffer *text, tr_error *err) {
+  tr_code code = tr_restriction_text(restriction, text, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(text, 0, err);
+  return code;
+}
+
+/* An open tracker must lie within the restriction that is given, or rows of it would not be read. */
+static tr_code check_within(const tr_scan_request *request, const tr_restriction *current,
+                            tr_error *err) {
+  if (request->restriction == NULL) return TR_OK;
+  const tr_byte_key_range *given = &request->restriction->bytes;
+  const tr_byte_key_range *open = &current->bytes;
+  int starts_within =
+      tr_bytes_compare(tr_buffer_bytes(&open->start), tr_buffer_bytes(&given->start)) >= 0;
+  int ends_within = given->end.size == 0 ||
+                    (open->end.size > 0 && tr_bytes_compare(tr_buffer_bytes(&open->end),
+                                                            tr_buffer_bytes(&given->end)) <= 0);
+  if (starts_within && ends_within) return TR_OK;
+  tr_buffer given_text = {0};
+  tr_buffer open_text = {0};
+  tr_code code = text_of(request->restriction, &given_text, err);
+  if (code == TR_OK) code = text_of(current, &open_text, err);
+  if (code == TR_OK) {
+    code =
+        tr_error_set(err, TR_INVALID_STATE,
+                     "%s(): argument restriction = '%s': tracker '%.*s' is open over %s, which "
+                     "reaches beyond it; close the tracker or take another name",
+                     request->function, (const char *)given_text.data, (int)request->tracker->size,
+                     (const char *)request->tracker->data, (const char *)open_text.data);
+  }
+  tr_buffer_free(&given_text);
+  tr_buffer_free(&open_text);
+  return code;
+}
+
+static tr_code refuse_integers(const char *function, const char *what, tr_error *err) {
+  return tr_error_set(err, TR_INVALID_ARGUMENT,
+                      "%s(): the %s is one of integers; a table is read by byte keys", function,
+                      what);
+}
+
+/* Where the scan begins and ends: the tracker's range, behind the last attempt if there was one. */
+static tr_code place_of(tr_tracker *tracker, tr_restriction *place, tr_error *err) {
+  tr_code code = tr_tracker_current_restriction(tracker, place, err);
+  if (code != TR_OK) return code;
+  tr_buffer attempted = {0};
+  int has_attempted = tr_tracker_last_attempted(tracker, &attempted, NULL, err);
+  if (has_attempted > 0) code = tr_buffer_append_byte(&attempted, 0, err);
+  if (has_attempted < 0) code = TR_NO_MEMORY;
+  if (code == TR_OK && has_attempted > 0) {
+    code = tr_buffer_set(&place->bytes.start, tr_buffer_bytes(&attempted), err);
+  }
+  tr_buffer_free(&attempted);
+  if (code != TR_OK) tr_restriction_free(place);
+  return code;
+}
+
+/* Takes the tracker of that name for this scan, opening it where it is not open. */
+static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
+                          const tr_scan_request *request, tr_error *err) {
+  tr_error reason;
+  tr_code code = TR_OK;
+  scan->named = tr_tracker_registry_find(trackers, *request->tracker, &reason);
+  int is_new = scan->named == NULL;
+  if (is_new) {
+    tr_restriction cut;
+    code = cut_restriction(request, &cut, err);
+    if (code != TR_OK) return code;
+    scan->named = tr_tracker_registry_open(trackers, *request->tracker, &cut, &reason);
+    tr_restriction_free(&cut);
+    if (scan->named == NULL) {
+      return tr_error_set(err, reason.code, "%s(): %s", request->function, reason.message);
+    }
+  }
+  code = tr_named_tracker_begin_scan(scan->named, &reason);
+  if (code != TR_OK) {
+    tr_named_tracker_release(scan->named);
+    scan->named = NULL;
+    return tr_error_set(err, code, "%s(): %s", request->function, reason.message);
+  }
+  if (tr_tracker_kind(scan->named->tracker) != TR_BYTES) {
+    return refuse_integers(request->function, "tracker", err);
+  }
+  if (is_new || request->restriction == NULL) return TR_OK;
+  tr_restriction current;
+  code = tr_tracker_current_restriction(scan->named->tracker, &current, err);
+  if (code != TR_OK) return code;
+  code = check_within(request, &current, err);
+  tr_restriction_free(&current);
+  return code;
+}
+
+static tr_code take_own(tr_tracked_scan *scan, const tr_scan_request *request, tr_error *err) {
+  tr_restriction cut;
+  tr_code code = cut_restriction(request, &cut, err);
+  if (code != TR_OK) return code;
+  code = tr_tracker_create(&cut, &scan->own, err);
+  tr_restriction_free(&cut);
+  return code;
+}
+
+int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
+                          tr_statement_reader *statement_reader, const tr_scan_request *request,
+                          tr_error *err) {
+  tr_restriction place = {0};
+  *scan = (tr_tracked_scan){0};
+  tr_code code = TR_OK;
+  if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
+    code = refuse_integers(request->function, "restriction", err);
+  } else if (request->tracker != NULL) {
+    code = take_named(scan, trackers, request, err);
+  } else {
+    code = take_own(scan, request, err);
+  }
+  tr_tracker *tracker = scan->named != NULL ? scan->named->tracker : scan->own;
+  if (code == TR_OK && scan->named != NULL && tr_tracker_is_done(tracker)) {
+    tr_tracked_scan_end(scan);
+    return 0;
+  }
+  if (code == TR_OK) code = place_of(tracker, &place, err);
+  if (code == TR_OK) {
+    code = tr_statement_reader_open(statement_reader, tr_buffer_bytes(&place.bytes.start),
+                                    tr_buffer_bytes(&place.bytes.end), err);
+    tr_restriction_free(&place);
+  }
+  int has_row = -1;
+  if (code == TR_OK) {
+    tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader, tracker);
+    scan->is_reading = 1;
+    has_row = tr_reader_start(&scan->reader, err);
+  }
+  if (has_row != 1) tr_tracked_scan_end(scan);
+  return has_row;
+}
+
+void tr_tracked_scan_end(tr_tracked_scan *scan) {
+  if (scan->is_reading) tr_reader_close(&scan->reader);
+  if (scan->named != NULL) {
+    tr_named_tracker_end_scan(scan->named);
+    tr_named_tracker_release(scan->named);
+  }
+  tr_tracker_free(scan->own);
+  *scan = (tr_tracked_scan){0};
+}

@@ -1,0 +1,56 @@
+/*
+** A scan whose every row is claimed: a statement reader, a bounded reader over it, and the tracker that
+** decides, a named one or one of its own.
+**
+** With a name that is not open, the tracker is opened over the restriction cut to the keys that the query
+** asks for, and stays open after the scan. A name that is open keeps its range, and the scan goes on
+** behind the last key that was attempted.
+**
+** Thread-safety: belongs to the thread of its connection; its tracker may be split by any other.
+*/
+#ifndef TR_HOST_TRACKED_SCAN_H
+#define TR_HOST_TRACKED_SCAN_H
+
+#include "host/sqlite_host.h"
+#include "host/statement_reader.h"
+#include "host/tracker_registry.h"
+
+/* All zero is a scan that has not begun. */
+typedef struct tr_tracked_scan {
+  tr_named_tracker *named; /* with a name: a reference, taken for this scan */
+  tr_tracker *own;         /* without */
+  tr_reader reader;
+  int is_reading; /* `reader` is to be closed */
+} tr_tracked_scan;
+
+/* What is to be scanned. All is borrowed for the call. */
+typedef struct tr_scan_request {
+  const char *function;
+  const tr_bytes *tracker;            /* its name; NULL: a tracker of its own */
+  const tr_restriction *restriction;  /* NULL: all keys */
+  const tr_byte_key_range *asked_for; /* the keys that the query's terms leave */
+} tr_scan_request;
+
+/*
+** Begins over `statement_reader`, which the caller keeps and which must outlive the scan, and goes to the
+** first row: 1, 0 (there is none), -1. Errors: a restriction or tracker of integers; a tracker that another
+** scan is using; an open one whose range reaches beyond the restriction that is given.
+*/
+int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
+                          tr_statement_reader *statement_reader, const tr_scan_request *request,
+                          tr_error *err);
+
+/* The next row: 1, 0, -1. At the end and on failure the scan has let its tracker go. */
+static inline int tr_tracked_scan_next(tr_tracked_scan *scan, tr_error *err) {
+  return tr_reader_advance(&scan->reader, err);
+}
+
+/* The present row's key, borrowed until the next row. */
+static inline tr_bytes tr_tracked_scan_key(const tr_tracked_scan *scan) {
+  return scan->reader.position.key;
+}
+
+/* Ends the scan. What was not advanced to was never claimed. Does nothing to one that has not begun. */
+void tr_tracked_scan_end(tr_tracked_scan *scan);
+
+#endif
