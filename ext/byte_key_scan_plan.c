@@ -105,12 +105,13 @@ static const char *collation_of(const scan_table *table, int source) {
 
 /*
 ** Whether a term's comparison can be said in the inner statement: by the column's own collation, or by
-** BINARY (`*is_binary`).
+** BINARY (`*is_binary`). For <> and IS NOT SQLite does not tell the collation; BINARY leaves the most rows,
+** and SQLite looks at them again.
 */
 static int can_compare(const scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
                        int source, int *is_binary) {
-  *is_binary = 0;
-  if (op > TR_IS_NOT) return 1;
+  *is_binary = op == TR_NE || op == TR_IS_NOT;
+  if (*is_binary || op > TR_IS_NOT) return 1;
   const char *collation = sqlite3_vtab_collation(info, i);
   if (collation == NULL || sqlite3_stricmp(collation, collation_of(table, source)) == 0) return 1;
   *is_binary = sqlite3_stricmp(collation, "BINARY") == 0;

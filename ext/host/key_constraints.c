@@ -63,7 +63,7 @@ static int is_numeric(tr_affinity affinity) {
 
 int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op) {
   if (!operators[op].has_value) return 1;
-  return is_numeric(affinity_of(source, column)) && op <= TR_IS_NOT;
+  return is_numeric(affinity_of(source, column)) && (op <= TR_LE || op == TR_IS);
 }
 
 /* Whether a value may be meant in two ways beside the column. */

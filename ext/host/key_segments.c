@@ -58,8 +58,9 @@ static int may_be_null(const tr_source_table *source, int i) {
   return i < source->key.column_count && !source->columns[source->key.columns[i]].is_not_null;
 }
 
-static int tuple_size(const tr_source_table *source) {
-  return source->key.column_count + source->key.has_null_breaker;
+/* How many values follow each other, from the first on or behind a NULL: only then with the rowid. */
+static int tuple_size(const tr_source_table *source, int from) {
+  return source->key.column_count + (from > 0 && source->key.has_null_breaker);
 }
 
 /* Whether the bytes are whole values: 1 or 0, -1 TR_NO_MEMORY. */
@@ -101,7 +102,8 @@ static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes byt
   if (is_behind < 0) return TR_NO_MEMORY;
   size_t offset = 0;
   for (int i = from; offset < bytes.size && bound->is_exact; i++) {
-    if (i == tuple_size(source)) { /* longer than any key: just behind the one with these values */
+    if (i ==
+        tuple_size(source, from)) { /* longer than any key: just behind the one with these values */
       is_behind = 1;
       break;
     }
@@ -129,26 +131,62 @@ static tr_code bound_raw(tr_bytes bytes, tr_type type, int is_lower, tr_sql_boun
   return add_value(bound, &value, err);
 }
 
-static tr_code bound_text(const tr_source_table *source, tr_bytes bytes, int is_lower,
-                          tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
-  static const uint8_t high_escape[] = {0xff};
+/* Bounds by a text that no key is, but that lies between those that are below and above. */
+static tr_code bound_between(const char *text, int is_lower, tr_sql_bound *bound, tr_error *err) {
+  clear_bound(bound);
+  bound->is_exact = 0;
+  bound->is_strict = !is_lower;
+  tr_value value = tr_value_text(tr_bytes_of_text(text));
+  return add_value(bound, &value, err);
+}
+
+/*
+** A text key's escapes (source_table.h). The bytes behind one may say what never stands there: a value
+** that is its own key. Then the bound lies between the escape's keys and the plain ones.
+*/
+static tr_code bound_escape(uint8_t escape, tr_bytes bytes, int is_lower, tr_sql_bound *bound,
+                            tr_buffer *scratch, tr_error *err) {
+  static const char behind_low[] = "\x01";
+  static const char before_high[] = "\xff";
+  const char *edge = escape == 0x00 ? behind_low : before_high;
+  clear_bound(bound);
+  int is_behind = take_behind_mark(&bytes, scratch, err);
+  tr_value low = tr_value_null(), high = low;
+  size_t offset = 0;
+  int kind =
+      is_behind < 0 ? -1 : tr_byte_key_next_bounds(bytes, &offset, &low, &high, scratch, err);
+  if (kind < 0) return TR_NO_MEMORY;
+  const tr_value *value = is_lower ? &low : &high;
+  tr_bytes text = value->type == TR_TEXT ? value->bytes : (tr_bytes){0};
+  uint8_t first = text.size > 0 ? text.data[0] : 0x00;
+  if (kind == 3 && escape == 0xff) {
+    bound->is_exact = 0; /* above all keys */
+    return TR_OK;
+  }
+  if (value->type < TR_TEXT && kind != 3 && escape == 0x00) {
+    return bound_between("", is_lower, bound, err); /* below all text */
+  }
+  int is_its_own = kind == 3 || value->type < TR_TEXT ||
+                   (value->type == TR_TEXT ? first != escape : escape == 0x00);
+  if (is_its_own) return bound_between(edge, is_lower, bound, err);
+  bound->is_exact = kind == 1;
+  if (offset < bytes.size) is_behind = 1;
+  bound->is_strict = bound->is_exact && is_behind == is_lower;
+  return add_value(bound, value, err);
+}
+
+static tr_code bound_text(tr_bytes bytes, int is_lower, tr_sql_bound *bound, tr_buffer *scratch,
+                          tr_error *err) {
   uint8_t first = bytes.size > 0 ? bytes.data[0] : 1;
   if (first != 0x00 && first != 0xff) return bound_raw(bytes, TR_TEXT, is_lower, bound, err);
   tr_bytes rest = {bytes.data + 1, bytes.size - 1};
-  tr_code code = bound_tuple(source, 0, rest, is_lower, bound, scratch, err);
-  if (code != TR_OK || bound->count > 0) return code;
-  bound->is_exact = 0;
-  if (first == 0xff && is_lower) {
-    tr_value value = tr_value_text((tr_bytes){high_escape, 1});
-    code = add_value(bound, &value, err);
-  }
-  return code;
+  return bound_escape(first, rest, is_lower, bound, scratch, err);
 }
 
 static tr_code bound_key(const tr_source_table *source, tr_bytes bytes, int is_lower,
                          tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
   switch (source->key.form) {
-  case TR_KEY_TEXT: return bound_text(source, bytes, is_lower, bound, scratch, err);
+  case TR_KEY_TEXT: return bound_text(bytes, is_lower, bound, scratch, err);
   case TR_KEY_BLOB: return bound_raw(bytes, TR_BLOB, is_lower, bound, err);
   default: return bound_tuple(source, 0, bytes, is_lower, bound, scratch, err);
   }
