@@ -99,21 +99,37 @@ static void append_list(const tr_source_table *source, const tr_term *term, int 
   }
 }
 
+/* Whether a number, below all text, could satisfy the operator by that alone. */
+static int holds_for_all_text(const tr_source_table *source, const tr_term *term) {
+  return affinity_of(source, term->column) == TR_AFFINITY_TEXT &&
+         (term->op == TR_GT || term->op == TR_GE || term->op == TR_NE || term->op == TR_IS_NOT);
+}
+
+/* A term whose value may be meant in several ways: true where one of them is. */
+static void append_ambiguous(const tr_source_table *source, const tr_term *term, int first,
+                             sqlite3_str *sql) {
+  const char *operator= operators[term->op].text;
+  if (holds_for_all_text(source, term)) { /* or for all rows, NULL being what it is not */
+    sqlite3_str_appendall(sql, "1");
+    return;
+  }
+  append_column(source, term, sql);
+  sqlite3_str_appendf(sql, " %s ?%d OR ", operator, first);
+  append_column(source, term, sql);
+  sqlite3_str_appendf(sql, " %s CAST(?%d AS NUMERIC)", operator, first);
+}
+
 void tr_term_append_condition(const tr_source_table *source, const tr_term *term, int first,
                               sqlite3_str *sql) {
-  const char *operator= operators[term->op].text;
   sqlite3_str_appendall(sql, "(");
   if (term->op == TR_IN) {
     append_list(source, term, first, sql);
+  } else if (operators[term->op].has_value && is_ambiguous(source, term, 0)) {
+    append_ambiguous(source, term, first, sql);
   } else {
     append_column(source, term, sql);
-    sqlite3_str_appendf(sql, " %s", operator);
+    sqlite3_str_appendf(sql, " %s", operators[term->op].text);
     if (operators[term->op].has_value) sqlite3_str_appendf(sql, " ?%d", first);
-    if (operators[term->op].has_value && is_ambiguous(source, term, 0)) {
-      sqlite3_str_appendall(sql, " OR ");
-      append_column(source, term, sql);
-      sqlite3_str_appendf(sql, " %s CAST(?%d AS NUMERIC)", operator, first);
-    }
   }
   sqlite3_str_appendall(sql, ")");
 }

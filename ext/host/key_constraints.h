@@ -4,10 +4,11 @@
 **
 ** SQLite compares a column with a value after the affinity of both sides was applied, and of the right
 ** side a virtual table sees the value alone. Where the column's own affinity is numeric that does not
-** matter. Beside a TEXT or BLOB column a number may have come as it is (`k = 5`: compared as text, or not
-** at all) or from a numeric column of a join (then k is compared as a number): the condition allows
-** both, no range is cut, and SQLite's own check afterwards decides. A text beside such a column is taken
-** as it is, which is what SQLite does unless it came from a numeric column that holds text.
+** matter. Beside a TEXT or BLOB column a number may have come in three ways: as it is (`k = 5`: a TEXT
+** column compares it as text), from a numeric column of a join (k is compared as a number), or from a
+** column without a type (a number is below all text). The condition allows them all, no range is cut, and
+** SQLite's own check afterwards decides. A text beside such a column is taken as it is, which is what
+** SQLite does unless it came from a numeric column that holds text.
 */
 #ifndef TR_HOST_KEY_CONSTRAINTS_H
 #define TR_HOST_KEY_CONSTRAINTS_H
