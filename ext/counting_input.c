@@ -162,15 +162,16 @@ static int64_t nanoseconds_or(const request *r, int argument, int64_t otherwise)
   return nanoseconds < 0x1p63 ? (int64_t)nanoseconds : INT64_MAX;
 }
 
-/* What xFilter was given, sorted by the plan's marks. */
-static tr_code read_request(const char *plan, sqlite3_value **argv, request *r, tr_error *err) {
+/* What xFilter was given, sorted by the plan's marks (a null pointer without any). */
+static tr_code read_request(const char *plan, int count, sqlite3_value **argv, request *r,
+                            tr_error *err) {
   *r = (request){.bounds = tr_integer_bounds_all(), .limit = -1};
   tr_code code = TR_OK;
-  for (int i = 0; plan[i] != '\0'; i++) {
+  for (int i = 0; i < count; i++) {
     int argument = counting_plan_argument(plan[i]);
     if (argument >= 0 && sqlite3_value_type(argv[i]) == SQLITE_NULL) r->has_null = 1;
   }
-  for (int i = 0; plan[i] != '\0' && code == TR_OK && !r->has_null; i++) {
+  for (int i = 0; i < count && code == TR_OK && !r->has_null; i++) {
     int argument = counting_plan_argument(plan[i]), op = counting_plan_operator(plan[i]);
     if (argument >= 0) {
       code = read_argument(argument, argv[i], &r->given[argument], err);
@@ -530,11 +531,10 @@ static int counting_next(sqlite3_vtab_cursor *base) {
 static int counting_filter(sqlite3_vtab_cursor *base, int order, const char *plan, int argc,
                            sqlite3_value **argv) {
   counting_cursor *cursor = (counting_cursor *)base;
-  (void)argc;
   request r;
   tr_error err;
   end_scan(cursor);
-  tr_code code = read_request(plan, argv, &r, &err);
+  tr_code code = read_request(plan, argc, argv, &r, &err);
   if (code == TR_OK && r.has_null) return SQLITE_OK;
   if (code == TR_OK) code = begin_timestamps(cursor, &r, &err);
   if (code == TR_OK) code = keep_arguments(cursor, &r, &err);
