@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes exact_sums.jsonl: numbers, and their sum, mean, variances and deviations rounded once.
+"""Writes exact_sums.jsonl: numbers, and their sum, mean, variances and deviations rounded once; and
+combine_exact.jsonl: the sums and means that combine.jsonl records, rounded once.
 
 The arithmetic is Python's own, on fractions, which is exact; the rounding is its division of integers,
 which is correct, and for roots the integer root with a sticky bit. Nothing here knows how the extension
@@ -110,13 +111,46 @@ def cases():
         yield "prices", [round(random.lognormvariate(3, 2), 2) for _ in range(length)]
 
 
+def inputs_of(line):
+    """The numbers that SQLite would keep: NaN is NULL, and NULLs are ignored."""
+    is_real = line["fn"].endswith("_double")
+    for shard in line["shards"]:
+        for x in shard:
+            if x is not None and x != "NaN":
+                yield float(x) if is_real else x
+
+
+def recorded_result(line):
+    numbers = list(inputs_of(line))
+    infinities = {x for x in numbers if isinstance(x, float) and math.isinf(x)}
+    if not numbers or len(infinities) == 2:
+        return None
+    if infinities:
+        return infinities.pop()
+    return results(numbers)[line["fn"].split("_")[0]]
+
+
+def write(file, line):
+    """JSON has no infinities: they stand as text."""
+    text = json.dumps(line).replace("-Infinity", '"-Infinity"')
+    file.write(text.replace(" Infinity", ' "Infinity"') + "\n")
+
+
+def write_recorded():
+    with open("combine_exact.jsonl", "w", encoding="utf-8") as file:
+        for text in open("combine.jsonl", encoding="utf-8"):
+            line = json.loads(text)
+            if line["fn"].split("_")[0] in ("sum", "mean"):
+                write(file, {"id": line["id"], "out": recorded_result(line)})
+
+
 def main():
     random.seed(SEED)
     with open("exact_sums.jsonl", "w", encoding="utf-8") as file:
         for what, numbers in cases():
             line = {"what": what, "numbers": numbers, **results(numbers)}
-            text = json.dumps(line).replace("-Infinity", '"-Infinity"')
-            file.write(text.replace(" Infinity", ' "Infinity"') + "\n")
+            write(file, line)
+    write_recorded()
 
 
 main()
