@@ -176,7 +176,7 @@ static tr_code read_request(const char *plan, int count, sqlite3_value **argv, r
     if (argument >= 0) {
       code = read_argument(argument, argv[i], &r->given[argument], err);
     } else if (op != 0) {
-      code = tr_integer_bounds_apply(&r->bounds, op, argv[i], err);
+      tr_integer_bounds_apply(&r->bounds, op, argv[i]);
     } else if (plan[i] == COUNTING_PLAN_LIST) {
       r->list = argv[i];
     } else if (plan[i] == COUNTING_PLAN_LIMIT) {
@@ -273,9 +273,7 @@ static tr_code read_list(counting_cursor *cursor, sqlite3_value *in,
   int rc = counting_list_first(in, &item);
   for (size_t seen = 1; rc == SQLITE_OK && item != NULL; seen++) {
     tr_integer_bounds is = tr_integer_bounds_all();
-    if (tr_integer_bounds_apply(&is, SQLITE_INDEX_CONSTRAINT_EQ, item, err) != TR_OK) {
-      return TR_NO_MEMORY;
-    }
+    tr_integer_bounds_apply(&is, SQLITE_INDEX_CONSTRAINT_EQ, item);
     if (is.low == is.high && tr_counting_source_contains(source, is.low)) {
       if (size == capacity) {
         capacity = capacity == 0 ? 16 : capacity * 2;

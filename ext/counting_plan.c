@@ -172,7 +172,9 @@ static int take_value_term(plan *p, int i) {
   }
   take(p, i, mark);
   sqlite3_value *constant = constant_of(p->info, i);
-  if (constant == NULL || tr_integer_bounds_apply(&p->bounds, term->op, constant, NULL) != TR_OK) {
+  if (constant != NULL) {
+    tr_integer_bounds_apply(&p->bounds, term->op, constant);
+  } else {
     p->unknown_bounds++;
     /*
     ** SQLite shows `(value, x) > (?, ?)` as value >= ?, and looks at the rows again itself. It cannot be

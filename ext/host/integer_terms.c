@@ -77,20 +77,12 @@ static void apply(tr_integer_bounds *bounds, int op, place at) {
   }
 }
 
-tr_code tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value,
-                                tr_error *err) {
+void tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value) {
   int type = sqlite3_value_type(value);
+  if (type == SQLITE_TEXT) type = sqlite3_value_numeric_type(value);
   if (type == SQLITE_NULL) {
     keep_nothing(bounds);
-  } else if (type == SQLITE_TEXT) {
-    /* Of a copy: the affinity is applied in place, and the argument may be used elsewhere as text. */
-    sqlite3_value *number = sqlite3_value_dup(value);
-    if (number == NULL) return tr_error_no_memory(err);
-    sqlite3_value_numeric_type(number);
-    apply(bounds, op, place_of_value(number));
-    sqlite3_value_free(number);
   } else {
     apply(bounds, op, place_of_value(value));
   }
-  return TR_OK;
 }

@@ -6,7 +6,7 @@
 ** a fraction or lie beyond int64; nothing compares with NULL. So a term that is applied here need not
 ** be looked at again.
 **
-** Pure; thread-safety of the values' connection.
+** Thread-safety: as SQLite's for one connection.
 */
 #ifndef TR_HOST_INTEGER_TERMS_H
 #define TR_HOST_INTEGER_TERMS_H
@@ -21,8 +21,11 @@ typedef struct tr_integer_bounds {
 
 tr_integer_bounds tr_integer_bounds_all(void);
 
-/* Keeps what `column OP value` keeps; `op` is SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT or GE. TR_NO_MEMORY. */
-tr_code tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value,
-                                tr_error *err);
+/*
+** Keeps what `column OP value` keeps; `op` is SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT or GE. Text that
+** looks like a number becomes one in place. (A copy will not do: newer SQLite's want a value that
+** belongs to a connection.)
+*/
+void tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value);
 
 #endif

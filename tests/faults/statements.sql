@@ -59,3 +59,11 @@ SELECT value FROM counting_input(50) WHERE tracker = 'count' LIMIT 10;
 SELECT tracker_try_split('count', 0.5);
 SELECT count(*), max(value) FROM counting_input(50) WHERE tracker = 'count';
 SELECT b, value FROM t LEFT JOIN counting_input(2) ON value = a;
+--- counting_input, its list and limits
+SELECT value, timestamp_expr, up_to, start, step, period FROM counting_input(100, 10, 5) WHERE value BETWEEN 20 AND '40.0' ORDER BY value DESC;
+SELECT value FROM counting_input WHERE value IN (3, 5, '7', 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39);
+SELECT value FROM counting_input WHERE rate = 1000 AND max_records = 5 AND restriction = offset_range(3, 100);
+--- counting_input under a tracker
+SELECT value, tracker, restriction FROM counting_input(20) WHERE tracker = 'count' AND restriction = offset_range(5, 15) AND value > 6;
+SELECT max(value) FROM counting_input(100) WHERE tracker = 'shared:count' AND max_records = 7;
+SELECT tracker_close('shared:count');

@@ -90,6 +90,7 @@ SELECT group_concat(value) FROM (SELECT value FROM counting_input WHERE up_to IN
 SELECT value FROM counting_input(11, 1, 3) ORDER BY value DESC LIMIT 1;
 SELECT group_concat(value) FROM (SELECT value FROM counting_input(5) ORDER BY value DESC, 1 LIMIT 3 OFFSET 1);
 SELECT group_concat(value) FROM (SELECT value FROM counting_input(5) ORDER BY -value LIMIT 2);
+SELECT group_concat(value) FROM (SELECT value FROM counting_input(5) WHERE timestamp_expr = '-value' ORDER BY timestamp LIMIT 2 OFFSET 1);
 SELECT group_concat(value) FROM (SELECT value FROM counting_input(0, 5, -1) ORDER BY value);
 SELECT group_concat(value) FROM (SELECT value FROM counting_input(9) WHERE value IN (1, 5, 3) ORDER BY value DESC);
 SELECT max(value), (SELECT min(value) FROM counting_input(9223372036854775807, 5)) FROM counting_input(9223372036854775807);
