@@ -5,19 +5,11 @@
 **   SELECT * FROM s WHERE tracker = 'shared:w1' AND restriction = :r;
 **   SELECT byte_key, row FROM byte_key_scan('purchases');
 **
-** The way of a row: xFilter makes a statement reader (host/statement_reader.h) from the plan, or takes the
-** one it has, and begins a tracked scan over it (host/tracked_scan.h); xNext advances that, which steps
-** the inner statement and claims the key; xColumn hands the inner statement's value on.
-**
-** Text and blobs are copied from the inner row, never shared with it: SQLite may keep a value for longer
-** than the row lives.
+** The form with a CREATE is a scan table (host/scan_table.h) and nothing more.
 */
 #include "byte_key_scan.h"
 
-#include <string.h>
-
 #include "base/memory.h"
-#include "host/range_arguments.h"
 #include "surfaces.h"
 
 static const tr_clause clauses[] = {
@@ -28,154 +20,22 @@ static const tr_clause clauses[] = {
 
 const tr_module_syntax scan_syntax = {SCAN_FUNCTION, clauses, SCAN_CLAUSES, 0};
 
-static const char *const hidden_names[] = {
-    [SCAN_TRACKER] = "tracker",
-    [SCAN_RESTRICTION] = "restriction",
-    [SCAN_BYTE_KEY] = "byte_key",
-};
-
 /* --- Connecting --------------------------------------------------------------------------- */
 
-static void free_table(scan_table *table) {
-  for (int i = 0; i < table->column_count; i++) tr_free(table->columns[i].name);
-  tr_free(table->columns);
-  tr_free(table->where);
-  tr_source_table_free(&table->source);
-  tr_free(table);
-}
-
-static tr_code check_name(const scan_table *table, const char *name, tr_error *err) {
-  for (int i = 0; i < SCAN_HIDDEN_COLUMNS; i++) {
-    if (sqlite3_stricmp(name, hidden_names[i]) != 0) continue;
-    return tr_error_set(err, TR_INVALID_ARGUMENT,
-                        "%s: %s.%s: column %s has the name of a hidden one: rename it with "
-                        "columns(%s AS another_name, ...)",
-                        SCAN_FUNCTION, table->source.schema, table->source.name, name, name);
-  }
-  for (int i = 0; i < table->column_count; i++) {
-    if (sqlite3_stricmp(name, table->columns[i].name) != 0) continue;
-    return tr_error_set(err, TR_INVALID_ARGUMENT, "%s: %s.%s: two columns are named %s",
-                        SCAN_FUNCTION, table->source.schema, table->source.name, name);
-  }
-  return TR_OK;
-}
-
-/* Adds a column under `name`; room was made. */
-static tr_code add_column(scan_table *table, int source, const char *name, tr_error *err) {
-  tr_code code = check_name(table, name, err);
+static tr_code describe(tr_scan_table *table, tr_module_arguments *arguments, tr_error *err) {
+  tr_source_table source;
+  tr_code code = tr_source_table_read(&source, table->db, SCAN_FUNCTION, arguments->schema,
+                                      arguments->table, err);
   if (code != TR_OK) return code;
-  char *copy = sqlite3_mprintf("%s", name);
-  if (copy == NULL) return tr_error_no_memory(err);
-  table->columns[table->column_count++] = (scan_column){.source = source, .name = copy};
-  return TR_OK;
-}
-
-static tr_code add_named_column(scan_table *table, const tr_argument *item, tr_error *err) {
-  const char *name = item->name != NULL ? item->name : item->literal;
-  int source = name == NULL ? -1 : tr_source_table_find_column(&table->source, name);
-  int is_rowid = name != NULL && source < 0 && table->source.rowid_name != NULL &&
-                 (sqlite3_stricmp(name, "rowid") == 0 || sqlite3_stricmp(name, "oid") == 0 ||
-                  sqlite3_stricmp(name, "_rowid_") == 0);
-  if (source < 0 && !is_rowid) {
-    return tr_error_set(err, TR_INVALID_ARGUMENT, "%s: %s.%s: columns(...): there is no column %s",
-                        SCAN_FUNCTION, table->source.schema, table->source.name, item->text);
-  }
-  return add_column(table, source, item->alias != NULL ? item->alias : name, err);
-}
-
-static tr_code choose_columns(scan_table *table, const tr_argument_list *chosen, tr_error *err) {
-  int count = chosen->count > 0 ? chosen->count : table->source.column_count;
-  table->columns = tr_malloc((size_t)count * sizeof *table->columns);
-  if (table->columns == NULL) return tr_error_no_memory(err);
-  tr_code code = TR_OK;
-  for (int i = 0; i < count && code == TR_OK; i++) {
-    code = chosen->count > 0 ? add_named_column(table, &chosen->items[i], err)
-                             : add_column(table, i, table->source.columns[i].name, err);
-  }
-  return code;
-}
-
-/* Notes which columns an index begins with. */
-static tr_code find_indexed(scan_table *table, tr_error *err) {
-  sqlite3_str *sql = sqlite3_str_new(table->db);
-  sqlite3_str_appendall(sql, "SELECT x.cid FROM pragma_index_list(?1, ?2) AS l, "
-                             "pragma_index_xinfo(l.name, ?2) AS x "
-                             "WHERE x.seqno = 0 AND NOT l.partial");
-  sqlite3_stmt *stmt;
-  tr_code code = tr_sql_prepare(table->db, sql, &stmt, err);
-  if (code != TR_OK) return code;
-  int rc = sqlite3_bind_text(stmt, 1, table->source.name, -1, SQLITE_TRANSIENT);
-  if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 2, table->source.schema, -1, SQLITE_TRANSIENT);
-  while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-    for (int i = 0; i < table->column_count; i++) {
-      if (table->columns[i].source == sqlite3_column_int(stmt, 0)) table->columns[i].is_indexed = 1;
-    }
-    rc = SQLITE_OK;
-  }
-  if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, table->db, rc);
-  sqlite3_finalize(stmt);
-  return code;
-}
-
-/* The declaration: with a rowid where the source has one, else the byte key is the primary key. */
-static int declare(scan_table *table) {
-  static const tr_source_column rowid = {
-      .type = "INTEGER", .collation = "BINARY", .affinity = TR_AFFINITY_INTEGER};
-  const tr_source_table *source = &table->source;
-  int has_rowid = source->rowid_name != NULL;
-  sqlite3_str *sql = sqlite3_str_new(table->db);
-  sqlite3_str_appendall(sql, "CREATE TABLE x(");
-  for (int i = 0; i < table->column_count; i++) {
-    const scan_column *column = &table->columns[i];
-    tr_source_column_declare(column->source < 0 ? &rowid : &source->columns[column->source],
-                             column->name, sql);
-    sqlite3_str_appendall(sql, ", ");
-  }
-  sqlite3_str_appendf(sql, "%s HIDDEN, %s HIDDEN, %s BLOB HIDDEN%s)%s", hidden_names[SCAN_TRACKER],
-                      hidden_names[SCAN_RESTRICTION], hidden_names[SCAN_BYTE_KEY],
-                      has_rowid ? "" : " NOT NULL PRIMARY KEY", has_rowid ? "" : " WITHOUT ROWID");
-  char *text = sqlite3_str_finish(sql);
-  if (text == NULL) return SQLITE_NOMEM;
-  int rc = sqlite3_declare_vtab(table->db, text);
-  sqlite3_free(text);
-  return rc;
-}
-
-/* Prepares the inner statement once, so that a wrong where(...) is refused now. */
-static tr_code check_where(scan_table *table, tr_error *err) {
-  const char *condition = table->where;
-  tr_statement_reader *reader;
-  tr_error reason;
-  tr_statement_request request = {.function = SCAN_FUNCTION,
-                                  .source = &table->source,
-                                  .wants_key = 1,
-                                  .conditions = &condition,
-                                  .condition_count = condition != NULL};
-  tr_code code = tr_statement_reader_create(table->db, &request, &reader, &reason);
-  tr_statement_reader_free(reader);
-  if (code == TR_OK) return TR_OK;
-  if (code == TR_HOST && condition != NULL) {
-    tr_error_set(err, code, "%s: where(%s): %s", SCAN_FUNCTION, condition, reason.message);
-    err->host_code = reason.host_code;
+  code = tr_source_table_set_key(&source, table->db, SCAN_FUNCTION,
+                                 &arguments->clauses[SCAN_KEY].list, err);
+  if (code != TR_OK) {
+    tr_source_table_free(&source);
     return code;
   }
-  *err = reason;
-  return code;
-}
-
-static tr_code describe(scan_table *table, tr_module_arguments *arguments, tr_error *err) {
-  tr_code code = tr_source_table_read(&table->source, table->db, SCAN_FUNCTION, arguments->schema,
-                                      arguments->table, err);
-  if (code == TR_OK) {
-    code = tr_source_table_set_key(&table->source, table->db, SCAN_FUNCTION,
-                                   &arguments->clauses[SCAN_KEY].list, err);
-  }
-  if (code == TR_OK) code = choose_columns(table, &arguments->clauses[SCAN_COLUMNS].list, err);
-  if (code == TR_OK) code = find_indexed(table, err);
-  table->where = arguments->clauses[SCAN_WHERE].expression;
+  char *where = arguments->clauses[SCAN_WHERE].expression;
   arguments->clauses[SCAN_WHERE].expression = NULL;
-  if (code == TR_OK) code = check_where(table, err);
-  return code;
+  return tr_scan_table_describe(table, &source, &arguments->clauses[SCAN_COLUMNS].list, where, err);
 }
 
 /*
@@ -187,7 +47,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   tr_error err;
   scan_table *table = tr_malloc(sizeof *table);
   if (table == NULL) return SQLITE_NOMEM;
-  *table = (scan_table){.host = aux, .db = db};
+  *table = (scan_table){.scan = {.function = SCAN_FUNCTION, .host = aux, .db = db}};
   table->is_ad_hoc = argc == 3 && sqlite3_stricmp(argv[2], argv[0]) == 0;
   int rc = SQLITE_OK;
   if (table->is_ad_hoc) {
@@ -196,24 +56,26 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
     tr_module_arguments arguments;
     tr_code code = tr_module_arguments_parse(&arguments, &scan_syntax, argc - 3, argv + 3, &err);
     if (code == TR_OK) {
-      code = describe(table, &arguments, &err);
+      code = describe(&table->scan, &arguments, &err);
       tr_module_arguments_free(&arguments);
     }
-    rc = code == TR_OK ? declare(table) : tr_create_error(message, &err);
+    rc = code == TR_OK ? tr_scan_table_declare(&table->scan) : tr_create_error(message, &err);
   }
-  if (rc == SQLITE_OK && (table->is_ad_hoc || table->where != NULL)) {
+  if (rc == SQLITE_OK && (table->is_ad_hoc || table->scan.where != NULL)) {
     rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   }
   if (rc != SQLITE_OK) {
-    free_table(table);
+    tr_scan_table_free(&table->scan);
+    tr_free(table);
     return rc;
   }
-  *vtab = &table->base;
+  *vtab = &table->scan.base;
   return SQLITE_OK;
 }
 
 static int disconnect(sqlite3_vtab *vtab) {
-  free_table((scan_table *)vtab);
+  tr_scan_table_free((tr_scan_table *)vtab);
+  tr_free(vtab);
   return SQLITE_OK;
 }
 
@@ -222,422 +84,46 @@ static int rename_table(sqlite3_vtab *vtab, const char *name) {
   return SQLITE_OK;
 }
 
+/* --- Methods that the two forms have each their own of -------------------------------------- */
+
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
-  scan_table *table = (scan_table *)vtab;
-  return table->is_ad_hoc ? scan_ad_hoc_best_index(table, info) : scan_best_index(table, info);
+  int is_ad_hoc = ((scan_table *)vtab)->is_ad_hoc;
+  return is_ad_hoc ? scan_ad_hoc_best_index(info) : tr_scan_best_index(vtab, info);
 }
-
-/* --- The inner statement ------------------------------------------------------------------ */
-
-static int is_used(const scan_plan *plan, int column) {
-  return (int)(plan->used >> (column < 63 ? column : 63) & 1);
-}
-
-/*
-** Where the statement has a column of the source already, among the key's columns or as the rowid; -1
-** when it must be selected.
-*/
-static int column_of_key(const tr_source_table *source, int column) {
-  const tr_source_key *key = &source->key;
-  if (key->form == TR_KEY_ROWID) {
-    return column < 0 || (key->column_count > 0 && key->columns[0] == column) ? 0 : -1;
-  }
-  if (column < 0) return key->column_count;
-  for (int i = 0; i < key->column_count; i++) {
-    if (key->columns[i] == column) return i;
-  }
-  return -1;
-}
-
-static tr_code create_reader(scan_cursor *cursor, const char *conditions, int parameter_count,
-                             tr_error *err) {
-  scan_table *table = (scan_table *)cursor->base.pVtab;
-  const char *output = NULL;
-  tr_statement_request request = {.function = SCAN_FUNCTION,
-                                  .source = &table->source,
-                                  .wants_key = 1,
-                                  .outputs = &output,
-                                  .conditions = &conditions,
-                                  .condition_count = conditions[0] != '\0',
-                                  .parameter_count = parameter_count};
-  if (cursor->column_at == NULL && table->column_count > 0) {
-    cursor->column_at = tr_malloc((size_t)table->column_count * sizeof *cursor->column_at);
-    if (cursor->column_at == NULL) return tr_error_no_memory(err);
-  }
-  sqlite3_str *sql = sqlite3_str_new(table->db);
-  int count = 0;
-  for (int i = 0; i < table->column_count; i++) {
-    int source = table->columns[i].source;
-    int at = column_of_key(&table->source, source);
-    if (at < 0 && is_used(&cursor->plan, i)) {
-      if (count > 0) sqlite3_str_appendall(sql, ", ");
-      tr_source_append_column(&table->source, source, sql);
-      at = -2 - count++; /* an output, whose place is known when the reader is there */
-    }
-    cursor->column_at[i] = at;
-  }
-  request.output_count = count > 0;
-  char *outputs = sqlite3_str_finish(sql);
-  output = outputs;
-  tr_code code = count > 0 && outputs == NULL
-                     ? tr_error_no_memory(err)
-                     : tr_statement_reader_create(table->db, &request, &cursor->reader, err);
-  sqlite3_free(outputs);
-  if (code != TR_OK) return code;
-  int first = tr_statement_reader_first_output(cursor->reader);
-  for (int i = 0; i < table->column_count; i++) {
-    if (cursor->column_at[i] < -1) cursor->column_at[i] = first - 2 - cursor->column_at[i];
-  }
-  return TR_OK;
-}
-
-static void forget_reader(scan_cursor *cursor) {
-  tr_statement_reader_free(cursor->reader);
-  cursor->reader = NULL;
-  sqlite3_free(cursor->plan_text);
-  cursor->plan_text = NULL;
-  sqlite3_free(cursor->conditions);
-  cursor->conditions = NULL;
-}
-
-/* The terms as one SQL condition, behind the table's own where(...); NULL: out of memory. */
-static char *build_conditions(const scan_table *table, const tr_term *terms, int count,
-                              int *parameter_count) {
-  sqlite3_str *sql = sqlite3_str_new(table->db);
-  const char *between = "";
-  if (table->where != NULL) {
-    sqlite3_str_appendf(sql, "(%s)", table->where);
-    between = " AND ";
-  }
-  int next = 1;
-  for (int i = 0; i < count; i++) {
-    sqlite3_str_appendall(sql, between);
-    tr_term_append_condition(&table->source, &terms[i], next, sql);
-    next += terms[i].value_count;
-    between = " AND ";
-  }
-  *parameter_count = next - 1;
-  if (sqlite3_str_length(sql) == 0 && sqlite3_str_errcode(sql) == SQLITE_OK) {
-    sqlite3_free(sqlite3_str_finish(sql));
-    return sqlite3_mprintf("%s", "");
-  }
-  return sqlite3_str_finish(sql);
-}
-
-/* Makes the cursor's reader the one for this plan and these terms, and binds their values. */
-static tr_code ready_reader(scan_cursor *cursor, const char *plan_text, const tr_term *terms,
-                            int count, tr_error *err) {
-  scan_table *table = (scan_table *)cursor->base.pVtab;
-  int parameter_count;
-  tr_code code = TR_OK;
-  char *conditions = build_conditions(table, terms, count, &parameter_count);
-  if (conditions == NULL) return tr_error_no_memory(err);
-  int is_ready = cursor->reader != NULL && strcmp(cursor->plan_text, plan_text) == 0 &&
-                 strcmp(cursor->conditions, conditions) == 0;
-  if (is_ready) {
-    sqlite3_free(conditions);
-  } else {
-    forget_reader(cursor);
-    cursor->conditions = conditions;
-    cursor->plan_text = sqlite3_mprintf("%s", plan_text);
-    code = cursor->plan_text == NULL ? tr_error_no_memory(err)
-                                     : create_reader(cursor, conditions, parameter_count, err);
-    if (code != TR_OK) forget_reader(cursor);
-  }
-  int index = 1;
-  for (int i = 0; i < count && code == TR_OK; i++) {
-    for (int j = 0; j < terms[i].value_count && code == TR_OK; j++) {
-      tr_value value = tr_value_of_sqlite(terms[i].values[j]);
-      code = tr_statement_reader_bind(cursor->reader, index++, &value, err);
-    }
-  }
-  return code;
-}
-
-/* --- Scanning ----------------------------------------------------------------------------- */
-
-void scan_cursor_stop(scan_cursor *cursor) {
-  tr_tracked_scan_end(&cursor->scan);
-  sqlite3_value_free(cursor->tracker);
-  sqlite3_value_free(cursor->restriction);
-  cursor->tracker = NULL;
-  cursor->restriction = NULL;
-  cursor->is_eof = 1;
-}
-
-tr_code scan_cut_by_byte_key(tr_byte_key_range *range, tr_operator op, sqlite3_value *value,
-                             tr_error *err) {
-  if (sqlite3_value_type(value) != SQLITE_BLOB) return TR_OK;
-  tr_value key = tr_value_of_sqlite(value);
-  tr_restriction cut = {.kind = TR_BYTES};
-  tr_restriction whole = {.kind = TR_BYTES, .bytes = *range};
-  tr_code code = TR_OK;
-  int has_start = op == TR_EQ || op == TR_GE || op == TR_GT;
-  int has_end = op == TR_EQ || op == TR_LE || op == TR_LT;
-  int starts_behind = op == TR_GT;
-  int ends_behind = op != TR_LT;
-  if (has_start) code = tr_buffer_set(&cut.bytes.start, key.bytes, err);
-  if (code == TR_OK && has_start && starts_behind) {
-    code = tr_buffer_append_byte(&cut.bytes.start, 0, err);
-  }
-  if (code == TR_OK && has_end) code = tr_buffer_set(&cut.bytes.end, key.bytes, err);
-  /* The empty key is no row's, and as an end it would mean that there is none. */
-  if (code == TR_OK && has_end && (ends_behind || key.bytes.size == 0)) {
-    code = tr_buffer_append_byte(&cut.bytes.end, 0, err);
-  }
-  if (code == TR_OK) code = tr_restriction_intersect(&whole, &cut, err);
-  *range = whole.bytes;
-  tr_restriction_free(&cut);
-  return code;
-}
-
-static tr_code refuse_argument(tr_error *err, const char *argument, sqlite3_value *value,
-                               const char *reason) {
-  tr_value v = tr_value_of_sqlite(value);
-  return tr_argument_error(err, SCAN_FUNCTION, argument, &v, reason);
-}
-
-/* A second scan by name on one cursor is the inner loop of a join, which would get no rows. */
-static tr_code check_tracker(scan_cursor *cursor, sqlite3_value *tracker, tr_error *err) {
-  if (cursor->has_used_tracker) {
-    return refuse_argument(err, "tracker", tracker,
-                           "the scan is the inner loop of a join and would be begun again for each "
-                           "outer row; put it first, with CROSS JOIN behind it");
-  }
-  cursor->has_used_tracker = 1;
-  return TR_OK;
-}
-
-tr_code scan_cursor_start(scan_cursor *cursor, sqlite3_value *tracker, sqlite3_value *restriction,
-                          const tr_byte_key_range *range, tr_error *err) {
-  tr_bytes name;
-  tr_restriction given;
-  tr_scan_request request = {.function = SCAN_FUNCTION, .asked_for = range};
-  if ((tracker != NULL && sqlite3_value_type(tracker) == SQLITE_NULL) ||
-      (restriction != NULL && sqlite3_value_type(restriction) == SQLITE_NULL)) {
-    return TR_OK; /* nothing equals NULL */
-  }
-  if (tracker != NULL) {
-    tr_code code = tr_argument_text(SCAN_FUNCTION, "tracker", tracker, &name, err);
-    if (code == TR_OK) code = check_tracker(cursor, tracker, err);
-    if (code != TR_OK) return code;
-    request.tracker = &name;
-    cursor->tracker = sqlite3_value_dup(tracker);
-    if (cursor->tracker == NULL) return tr_error_no_memory(err);
-  }
-  if (restriction != NULL) {
-    tr_code code = tr_argument_restriction(SCAN_FUNCTION, restriction, &given, err);
-    if (code != TR_OK) return code;
-    request.restriction = &given;
-    cursor->restriction = sqlite3_value_dup(restriction);
-    if (cursor->restriction == NULL) {
-      tr_restriction_free(&given);
-      return tr_error_no_memory(err);
-    }
-  }
-  scan_table *table = (scan_table *)cursor->base.pVtab;
-  int has_row = tr_tracked_scan_begin(&cursor->scan, tr_host_trackers(table->host), cursor->reader,
-                                      &request, err);
-  if (restriction != NULL) tr_restriction_free(&given);
-  if (has_row < 0) return err->code;
-  cursor->is_eof = has_row == 0;
-  return TR_OK;
-}
-
-/* --- Reading the arguments ---------------------------------------------------------------- */
-
-/* What xFilter makes of its arguments. */
-typedef struct scan_arguments {
-  sqlite3_value *tracker;
-  sqlite3_value *restriction;
-  tr_term terms[SCAN_TERMS_MAX];
-  int term_count;
-  sqlite3_value *single[SCAN_TERMS_MAX]; /* the one value of a term that has no list */
-  tr_byte_key_range range;
-} scan_arguments;
-
-static void free_arguments(scan_arguments *arguments) {
-  for (int i = 0; i < arguments->term_count; i++) {
-    tr_term *term = &arguments->terms[i];
-    if (term->op != TR_IN) continue;
-    for (int j = 0; j < term->value_count; j++) sqlite3_value_free(term->values[j]);
-    tr_free(term->values);
-  }
-  tr_byte_key_range_free(&arguments->range);
-}
-
-/* Copies the values of a list. */
-static tr_code read_list(sqlite3_value *list, tr_term *term, tr_error *err) {
-  sqlite3_value *value;
-  int capacity = 0;
-  int rc;
-  for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value != NULL;
-       rc = sqlite3_vtab_in_next(list, &value)) {
-    if (term->value_count == capacity) {
-      capacity = capacity * 2 + 8;
-      sqlite3_value **values = tr_realloc(term->values, (size_t)capacity * sizeof *values);
-      if (values == NULL) return tr_error_no_memory(err);
-      term->values = values;
-    }
-    term->values[term->value_count] = sqlite3_value_dup(value);
-    if (term->values[term->value_count] == NULL) return tr_error_no_memory(err);
-    term->value_count++;
-  }
-  return rc == SQLITE_NOMEM ? tr_error_no_memory(err) : TR_OK;
-}
-
-static tr_code read_term(const scan_table *table, const scan_plan_term *planned,
-                         sqlite3_value *value, scan_arguments *arguments, tr_error *err) {
-  tr_term *term = &arguments->terms[arguments->term_count];
-  *term = (tr_term){.column = planned->column < 0 ? -1 : table->columns[planned->column].source,
-                    .op = planned->op,
-                    .is_binary = planned->is_binary};
-  if (planned->op == TR_IN) {
-    arguments->term_count++;
-    return read_list(value, term, err);
-  }
-  arguments->single[arguments->term_count] = value;
-  term->values = &arguments->single[arguments->term_count++];
-  term->value_count = 1;
-  return TR_OK;
-}
-
-static tr_code read_arguments(const scan_table *table, const scan_plan *plan, sqlite3_value **argv,
-                              scan_arguments *arguments, tr_error *err) {
-  tr_code code = TR_OK;
-  for (int i = 0; i < plan->count && code == TR_OK; i++) {
-    switch (plan->terms[i].column - table->column_count) {
-    case SCAN_TRACKER: arguments->tracker = argv[i]; break;
-    case SCAN_RESTRICTION: arguments->restriction = argv[i]; break;
-    case SCAN_BYTE_KEY: break;
-    default: code = read_term(table, &plan->terms[i], argv[i], arguments, err);
-    }
-  }
-  if (code == TR_OK) {
-    code = tr_terms_range(&table->source, arguments->terms, arguments->term_count,
-                          &arguments->range, err);
-  }
-  for (int i = 0; i < plan->count && code == TR_OK; i++) {
-    if (plan->terms[i].column - table->column_count == SCAN_BYTE_KEY) {
-      code = scan_cut_by_byte_key(&arguments->range, plan->terms[i].op, argv[i], err);
-    }
-  }
-  return code;
-}
-
-/* --- The module's methods ----------------------------------------------------------------- */
 
 static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
   (void)vtab;
   scan_cursor *cursor = tr_malloc(sizeof *cursor);
   if (cursor == NULL) return SQLITE_NOMEM;
-  memset(cursor, 0, sizeof *cursor);
-  cursor->is_eof = 1;
-  *opened = &cursor->base;
+  tr_scan_cursor_init(&cursor->scan);
+  cursor->source = (tr_source_table){0};
+  *opened = &cursor->scan.base;
   return SQLITE_OK;
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base) {
-  scan_cursor *cursor = (scan_cursor *)base;
-  scan_cursor_stop(cursor);
-  forget_reader(cursor);
-  scan_ad_hoc_close(cursor);
-  tr_free(cursor->column_at);
-  tr_free(cursor);
+  tr_scan_cursor_free((tr_scan_cursor *)base);
+  scan_ad_hoc_close((scan_cursor *)base);
+  tr_free(base);
   return SQLITE_OK;
-}
-
-static tr_code begin(scan_cursor *cursor, const char *plan_text, sqlite3_value **argv,
-                     tr_error *err) {
-  scan_table *table = (scan_table *)cursor->base.pVtab;
-  scan_arguments arguments = {0};
-  if (cursor->plan_text == NULL || strcmp(cursor->plan_text, plan_text) != 0) {
-    scan_plan_read(plan_text, &cursor->plan);
-  }
-  tr_code code = read_arguments(table, &cursor->plan, argv, &arguments, err);
-  if (code == TR_OK) {
-    code = ready_reader(cursor, plan_text, arguments.terms, arguments.term_count, err);
-  }
-  if (code == TR_OK) {
-    code =
-        scan_cursor_start(cursor, arguments.tracker, arguments.restriction, &arguments.range, err);
-  }
-  free_arguments(&arguments);
-  return code;
 }
 
 static int filter(sqlite3_vtab_cursor *base, int mask, const char *plan_text, int argc,
                   sqlite3_value **argv) {
-  (void)argc;
   tr_error err;
   scan_cursor *cursor = (scan_cursor *)base;
-  scan_table *table = (scan_table *)base->pVtab;
-  scan_cursor_stop(cursor);
-  tr_code code = table->is_ad_hoc ? scan_ad_hoc_filter(cursor, mask, argv, &err)
-                                  : begin(cursor, plan_text, argv, &err);
-  if (code == TR_OK) return SQLITE_OK;
-  scan_cursor_stop(cursor);
+  if (!((scan_table *)base->pVtab)->is_ad_hoc) {
+    return tr_scan_filter(base, mask, plan_text, argc, argv);
+  }
+  tr_scan_cursor_stop(&cursor->scan);
+  if (scan_ad_hoc_filter(cursor, mask, argv, &err) == TR_OK) return SQLITE_OK;
+  tr_scan_cursor_stop(&cursor->scan);
   return tr_vtab_error(base->pVtab, &err);
 }
 
-static int next_row(sqlite3_vtab_cursor *base) {
-  tr_error err;
-  scan_cursor *cursor = (scan_cursor *)base;
-  int has_row = tr_tracked_scan_next(&cursor->scan, &err);
-  if (has_row > 0) return SQLITE_OK;
-  tr_tracked_scan_end(&cursor->scan); /* the tracker is free at once, not when the statement is */
-  cursor->is_eof = 1;
-  return has_row == 0 ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
-}
-
-static int eof(sqlite3_vtab_cursor *base) {
-  return ((scan_cursor *)base)->is_eof;
-}
-
-static void result_column(sqlite3_context *context, sqlite3_stmt *stmt, int column) {
-  switch (sqlite3_column_type(stmt, column)) {
-  case SQLITE_INTEGER: sqlite3_result_int64(context, sqlite3_column_int64(stmt, column)); break;
-  case SQLITE_FLOAT: sqlite3_result_double(context, sqlite3_column_double(stmt, column)); break;
-  case SQLITE_NULL: break;
-  default: {
-    tr_value value = tr_value_of_column(stmt, column);
-    if (value.bytes.data == NULL && value.bytes.size > 0) {
-      sqlite3_result_error_nomem(context);
-    } else {
-      tr_result_value(context, &value);
-    }
-  }
-  }
-}
-
-static void result_hidden(scan_cursor *cursor, sqlite3_context *context, int hidden) {
-  tr_value key;
-  switch (hidden) {
-  case SCAN_TRACKER:
-    if (cursor->tracker != NULL) sqlite3_result_value(context, cursor->tracker);
-    break;
-  case SCAN_RESTRICTION:
-    if (cursor->restriction != NULL) sqlite3_result_value(context, cursor->restriction);
-    break;
-  default: key = tr_value_blob(tr_tracked_scan_key(&cursor->scan)); tr_result_value(context, &key);
-  }
-}
-
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
-  scan_cursor *cursor = (scan_cursor *)base;
-  scan_table *table = (scan_table *)base->pVtab;
-  if (table->is_ad_hoc) {
-    scan_ad_hoc_column(cursor, context, i);
-  } else if (i >= table->column_count) {
-    result_hidden(cursor, context, i - table->column_count);
-  } else if (cursor->column_at[i] >= 0) {
-    result_column(context, tr_statement_reader_stmt(cursor->reader), cursor->column_at[i]);
-  }
-  return SQLITE_OK;
-}
-
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
-  *id = tr_statement_reader_rowid(((scan_cursor *)base)->reader);
+  if (!((scan_table *)base->pVtab)->is_ad_hoc) return tr_scan_column_value(base, context, i);
+  scan_ad_hoc_column((tr_scan_cursor *)base, context, i);
   return SQLITE_OK;
 }
 
@@ -652,10 +138,10 @@ int tr_register_byte_key_scan(tr_host *host) {
       .xOpen = open_cursor,
       .xClose = close_cursor,
       .xFilter = filter,
-      .xNext = next_row,
-      .xEof = eof,
+      .xNext = tr_scan_next,
+      .xEof = tr_scan_eof,
       .xColumn = column,
-      .xRowid = rowid,
+      .xRowid = tr_scan_rowid,
       .xRename = rename_table,
   };
   return tr_host_register_module(host, SCAN_FUNCTION, &module);

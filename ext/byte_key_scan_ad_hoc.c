@@ -77,8 +77,7 @@ static int find_terms(const sqlite3_index_info *info, int *given) {
   return 1;
 }
 
-int scan_ad_hoc_best_index(scan_table *table, sqlite3_index_info *info) {
-  (void)table;
+int scan_ad_hoc_best_index(sqlite3_index_info *info) {
   enum { ROWS_UNKNOWN = 1000000 };
   int given[ARGUMENTS + KEY_TERMS];
   if (!find_terms(info, given)) return SQLITE_CONSTRAINT;
@@ -174,7 +173,7 @@ static tr_code read_clause(sqlite3_value **arguments, int argument, int clause,
 
 static tr_code read_source(scan_cursor *cursor, sqlite3_value **arguments,
                            const tr_argument_list *key, tr_error *err) {
-  scan_table *table = (scan_table *)cursor->base.pVtab;
+  tr_scan_table *table = (tr_scan_table *)cursor->scan.base.pVtab;
   tr_bytes text;
   char *schema;
   char *name;
@@ -200,7 +199,7 @@ static tr_code read_source(scan_cursor *cursor, sqlite3_value **arguments,
 
 static tr_code create_reader(scan_cursor *cursor, const tr_argument_list *columns,
                              const char *where, tr_error *err) {
-  scan_table *table = (scan_table *)cursor->base.pVtab;
+  tr_scan_table *table = (tr_scan_table *)cursor->scan.base.pVtab;
   sqlite3_str *sql = sqlite3_str_new(table->db);
   tr_code code = append_row(&cursor->source, columns, sql, err);
   char *row = sqlite3_str_finish(sql);
@@ -212,10 +211,11 @@ static tr_code create_reader(scan_cursor *cursor, const tr_argument_list *column
                                   .output_count = 1,
                                   .conditions = &where,
                                   .condition_count = where != NULL};
-  tr_statement_reader_free(cursor->reader);
-  cursor->reader = NULL;
+  tr_statement_reader_free(cursor->scan.reader);
+  cursor->scan.reader = NULL;
   if (code == TR_OK && row == NULL) code = tr_error_no_memory(err);
-  if (code == TR_OK) code = tr_statement_reader_create(table->db, &request, &cursor->reader, err);
+  if (code == TR_OK)
+    code = tr_statement_reader_create(table->db, &request, &cursor->scan.reader, err);
   sqlite3_free(row);
   return code;
 }
@@ -232,8 +232,8 @@ static tr_code ready_reader(scan_cursor *cursor, sqlite3_value **arguments, tr_e
     code = read_clause(arguments, COLUMN_WHERE - COLUMN_SOURCE, SCAN_WHERE, &where, err);
   }
   /* The reader reads the source that it was made for: it goes first. */
-  tr_statement_reader_free(cursor->reader);
-  cursor->reader = NULL;
+  tr_statement_reader_free(cursor->scan.reader);
+  cursor->scan.reader = NULL;
   if (code == TR_OK) code = read_source(cursor, arguments, &key.list, err);
   if (code == TR_OK) code = create_reader(cursor, &columns.list, where.expression, err);
   tr_clause_value_free(&key);
@@ -259,17 +259,17 @@ tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, 
   tr_code code = ready_reader(cursor, arguments, err);
   for (int i = 0; i < KEY_TERMS && code == TR_OK; i++) {
     if ((mask & 1 << (ARGUMENTS + i)) == 0) continue;
-    code = scan_cut_by_byte_key(&range, key_terms[i].op, argv[next++], err);
+    code = tr_scan_cut_by_byte_key(&range, key_terms[i].op, argv[next++], err);
   }
   if (code == TR_OK) {
-    code = scan_cursor_start(cursor, arguments[COLUMN_TRACKER - COLUMN_SOURCE],
-                             arguments[COLUMN_RESTRICTION - COLUMN_SOURCE], &range, err);
+    code = tr_scan_cursor_start(&cursor->scan, arguments[COLUMN_TRACKER - COLUMN_SOURCE],
+                                arguments[COLUMN_RESTRICTION - COLUMN_SOURCE], &range, err);
   }
   tr_byte_key_range_free(&range);
   return code;
 }
 
-void scan_ad_hoc_column(scan_cursor *cursor, sqlite3_context *context, int column) {
+void scan_ad_hoc_column(tr_scan_cursor *cursor, sqlite3_context *context, int column) {
   tr_value value;
   sqlite3_stmt *stmt = tr_statement_reader_stmt(cursor->reader);
   switch (column) {

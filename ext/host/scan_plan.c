@@ -8,7 +8,7 @@
 ** A plan is text, for people to read in EXPLAIN QUERY PLAN: the columns that are read as a hexadecimal
 ** mask, then a word for each argument of xFilter: `used=1f 0:ge 3:eq.binary`.
 */
-#include "byte_key_scan.h"
+#include "host/scan_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,22 +26,22 @@ static const char *const words[TR_OPERATORS] = {
 
 /* --- Plans as text ------------------------------------------------------------------------ */
 
-static char *write_plan(const scan_plan *plan) {
+static char *write_plan(const tr_scan_plan *plan) {
   sqlite3_str *text = sqlite3_str_new(NULL);
   sqlite3_str_appendf(text, "used=%llx", (unsigned long long)plan->used);
   for (int i = 0; i < plan->count; i++) {
-    const scan_plan_term *term = &plan->terms[i];
+    const tr_scan_plan_term *term = &plan->terms[i];
     sqlite3_str_appendf(text, " %d:%s%s", term->column, words[term->op],
                         term->is_binary ? ".binary" : "");
   }
   return sqlite3_str_finish(text);
 }
 
-void scan_plan_read(const char *text, scan_plan *plan) {
+void tr_scan_plan_read(const char *text, tr_scan_plan *plan) {
   char *at;
-  *plan = (scan_plan){.used = strtoull(text + strlen("used="), &at, 16)};
-  while (*at == ' ' && plan->count < SCAN_TERMS_MAX) {
-    scan_plan_term *term = &plan->terms[plan->count++];
+  *plan = (tr_scan_plan){.used = strtoull(text + strlen("used="), &at, 16)};
+  while (*at == ' ' && plan->count < TR_SCAN_TERMS_MAX) {
+    tr_scan_plan_term *term = &plan->terms[plan->count++];
     term->column = (int)strtol(at, &at, 10);
     size_t size = strcspn(++at, " .");
     for (int op = 0; op < TR_OPERATORS; op++) {
@@ -81,16 +81,16 @@ typedef struct key_terms {
   uint32_t certain; /* key columns with = that no second value can satisfy */
 } key_terms;
 
-static int hidden_column(const scan_table *table, int column) {
+static int hidden_column(const tr_scan_table *table, int column) {
   return column < table->column_count ? -1 : column - table->column_count;
 }
 
-static int source_column(const scan_table *table, int column) {
+static int source_column(const tr_scan_table *table, int column) {
   return column < 0 ? -1 : table->columns[column].source;
 }
 
 /* The place of a source column in the key, or -1. */
-static int place_in_key(const scan_table *table, int source) {
+static int place_in_key(const tr_scan_table *table, int source) {
   const tr_source_key *key = &table->source.key;
   if (key->form == TR_KEY_ROWID && source < 0) return 0;
   for (int i = 0; i < key->column_count; i++) {
@@ -99,7 +99,7 @@ static int place_in_key(const scan_table *table, int source) {
   return -1;
 }
 
-static const char *collation_of(const scan_table *table, int source) {
+static const char *collation_of(const tr_scan_table *table, int source) {
   return source < 0 ? "BINARY" : table->source.columns[source].collation;
 }
 
@@ -108,7 +108,7 @@ static const char *collation_of(const scan_table *table, int source) {
 ** BINARY (`*is_binary`). For <> and IS NOT SQLite does not tell the collation; BINARY leaves the most rows,
 ** and SQLite looks at them again.
 */
-static int can_compare(const scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
+static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
                        int source, int *is_binary) {
   *is_binary = op == TR_NE || op == TR_IS_NOT;
   if (*is_binary || op > TR_IS_NOT) return 1;
@@ -119,7 +119,7 @@ static int can_compare(const scan_table *table, sqlite3_index_info *info, int i,
 }
 
 /* Whether one key at most can equal the value, whichever way it is compared. */
-static int is_certain(const scan_table *table, sqlite3_index_info *info, int i, int source) {
+static int is_certain(const tr_scan_table *table, sqlite3_index_info *info, int i, int source) {
   if (source < 0 || table->source.columns[source].affinity >= TR_AFFINITY_NUMERIC) return 1;
   sqlite3_value *value;
   if (!has_lists() || sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK) return 0;
@@ -136,7 +136,7 @@ static void note_key_term(key_terms *key, int place, tr_operator op, int certain
   if (op == TR_LT || op == TR_LE) key->below |= bit;
 }
 
-static void note_other_term(key_terms *key, const scan_column *column, tr_operator op) {
+static void note_other_term(key_terms *key, const tr_scan_column *column, tr_operator op) {
   static const double factors[TR_OPERATORS] = {
       [TR_EQ] = 0.1,       [TR_IS] = 0.1,  [TR_IN] = 0.2,     [TR_GT] = 0.25,   [TR_GE] = 0.25,
       [TR_LT] = 0.25,      [TR_LE] = 0.25, [TR_LIKE] = 0.25,  [TR_GLOB] = 0.25, [TR_IS_NULL] = 0.1,
@@ -149,30 +149,30 @@ static void note_other_term(key_terms *key, const scan_column *column, tr_operat
   }
 }
 
-static void take(scan_plan *plan, sqlite3_index_info *info, int i, int column, tr_operator op,
+static void take(tr_scan_plan *plan, sqlite3_index_info *info, int i, int column, tr_operator op,
                  int is_binary, int omit) {
-  plan->terms[plan->count++] = (scan_plan_term){column, op, is_binary};
+  plan->terms[plan->count++] = (tr_scan_plan_term){column, op, is_binary};
   info->aConstraintUsage[i].argvIndex = plan->count;
   info->aConstraintUsage[i].omit = (unsigned char)omit;
 }
 
 /* Takes terms on tracker and restriction. 0: one is there whose value is not, in this order of joins. */
-static int take_arguments(const scan_table *table, sqlite3_index_info *info, scan_plan *plan,
+static int take_arguments(const tr_scan_table *table, sqlite3_index_info *info, tr_scan_plan *plan,
                           key_terms *key) {
   for (int i = 0; i < info->nConstraint; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     int hidden = hidden_column(table, c->iColumn);
     if (c->op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
-    if (hidden != SCAN_TRACKER && hidden != SCAN_RESTRICTION) continue;
+    if (hidden != TR_SCAN_TRACKER && hidden != TR_SCAN_RESTRICTION) continue;
     if (!c->usable) return 0;
-    int *has = hidden == SCAN_TRACKER ? &key->has_tracker : &key->has_restriction;
+    int *has = hidden == TR_SCAN_TRACKER ? &key->has_tracker : &key->has_restriction;
     if (!*has) take(plan, info, i, c->iColumn, TR_EQ, 0, 1);
     *has = 1;
   }
   return 1;
 }
 
-static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, scan_plan *plan,
+static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_scan_plan *plan,
                           key_terms *key) {
   if (op > TR_LE || is_list(info, i)) return;
   take(plan, info, i, info->aConstraint[i].iColumn, op, 0, 0);
@@ -180,8 +180,8 @@ static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, scan_
   if (op != TR_EQ) key->has_byte_key_range = 1;
 }
 
-static void take_column(const scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
-                        scan_plan *plan, key_terms *key) {
+static void take_column(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
+                        tr_scan_plan *plan, key_terms *key) {
   int column = info->aConstraint[i].iColumn;
   int source = source_column(table, column);
   int is_binary;
@@ -204,14 +204,14 @@ static void take_column(const scan_table *table, sqlite3_index_info *info, int i
   }
 }
 
-static void take_terms(const scan_table *table, sqlite3_index_info *info, scan_plan *plan,
+static void take_terms(const tr_scan_table *table, sqlite3_index_info *info, tr_scan_plan *plan,
                        key_terms *key) {
-  for (int i = 0; i < info->nConstraint && plan->count < SCAN_TERMS_MAX; i++) {
+  for (int i = 0; i < info->nConstraint && plan->count < TR_SCAN_TERMS_MAX; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     tr_operator op = tr_operator_of_constraint(c->op);
     if (!c->usable || op == TR_OPERATORS) continue;
     int hidden = hidden_column(table, c->iColumn);
-    if (hidden == SCAN_BYTE_KEY) {
+    if (hidden == TR_SCAN_BYTE_KEY) {
       take_byte_key(info, i, op, plan, key);
     } else if (hidden < 0) {
       take_column(table, info, i, op, plan, key);
@@ -221,24 +221,24 @@ static void take_terms(const scan_table *table, sqlite3_index_info *info, scan_p
 
 /* --- Order -------------------------------------------------------------------------------- */
 
-static int key_size(const scan_table *table) {
+static int key_size(const tr_scan_table *table) {
   const tr_source_key *key = &table->source.key;
   return key->form == TR_KEY_ROWID ? 1 : key->column_count;
 }
 
 /* Whether the key's column has its values in the order of its bytes for ORDER BY, too. */
-static int is_ordered_by_bytes(const scan_table *table, int source) {
+static int is_ordered_by_bytes(const tr_scan_table *table, int source) {
   return sqlite3_stricmp(collation_of(table, source), "BINARY") == 0;
 }
 
 /* Whether rows in key order are in the order that is asked for. */
-static int is_in_order(const scan_table *table, const sqlite3_index_info *info,
+static int is_in_order(const tr_scan_table *table, const sqlite3_index_info *info,
                        const key_terms *key) {
   int place = 0;
   for (int i = 0; i < info->nOrderBy; i++) {
     int column = info->aOrderBy[i].iColumn;
     if (info->aOrderBy[i].desc) return 0;
-    if (hidden_column(table, column) == SCAN_BYTE_KEY) return 1;
+    if (hidden_column(table, column) == TR_SCAN_BYTE_KEY) return 1;
     if (hidden_column(table, column) >= 0) return 0;
     int source = source_column(table, column);
     int at = place_in_key(table, source);
@@ -256,7 +256,7 @@ static int is_in_order(const scan_table *table, const sqlite3_index_info *info,
 /* --- Cost --------------------------------------------------------------------------------- */
 
 /* The part of all rows whose keys are read, 0 where it is one row. */
-static double part_read(const scan_table *table, const key_terms *key) {
+static double part_read(const tr_scan_table *table, const key_terms *key) {
   int size = key_size(table);
   int equal = 0;
   double part = 1;
@@ -274,7 +274,7 @@ static double part_read(const scan_table *table, const key_terms *key) {
   return part;
 }
 
-static void estimate(const scan_table *table, sqlite3_index_info *info, const key_terms *key) {
+static void estimate(const tr_scan_table *table, sqlite3_index_info *info, const key_terms *key) {
   enum { SETUP = 30, ROW_READ = 5 }; /* in SQLite's units: a native scan costs 3 a row */
   double rows = (double)tr_source_table_estimated_rows(&table->source, table->db);
   double part = part_read(table, key);
@@ -289,8 +289,9 @@ static void estimate(const scan_table *table, sqlite3_index_info *info, const ke
   }
 }
 
-int scan_best_index(scan_table *table, sqlite3_index_info *info) {
-  scan_plan plan = {.used = info->colUsed};
+int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  tr_scan_table *table = (tr_scan_table *)vtab;
+  tr_scan_plan plan = {.used = info->colUsed};
   key_terms key = {.other_factor = 1, .indexed_factor = 1};
   if (!take_arguments(table, info, &plan, &key)) return SQLITE_CONSTRAINT;
   take_terms(table, info, &plan, &key);

@@ -1,0 +1,133 @@
+/*
+** A virtual table whose rows are those of a source in the order of its key, every row claimed before it is
+** given: what byte_key_scan and scan_job are both made of.
+**
+**   scan_table.c   connecting: which columns there are, what is declared
+**   scan_plan.c    xBestIndex, and plans as text
+**   scan_cursor.c  walking it
+**
+** Behind the source's own columns (or the chosen ones) stand the hidden columns tracker, restriction and
+** byte_key. Terms on the source's columns go into the inner statement, those on its key narrow the range.
+** The functions that have the form of a module's method can be put into a sqlite3_module as they are, if
+** the module's table begins with a tr_scan_table and its cursors with a tr_scan_cursor.
+**
+** Thread-safety: as SQLite's for one connection.
+*/
+#ifndef TR_HOST_SCAN_TABLE_H
+#define TR_HOST_SCAN_TABLE_H
+
+#include "host/key_constraints.h"
+#include "host/module_arguments.h"
+#include "host/source_table.h"
+#include "host/sqlite_host.h"
+#include "host/statement_reader.h"
+#include "host/tracked_scan.h"
+
+/* The hidden columns, behind the source's own. */
+enum { TR_SCAN_TRACKER, TR_SCAN_RESTRICTION, TR_SCAN_BYTE_KEY, TR_SCAN_HIDDEN_COLUMNS };
+
+typedef struct tr_scan_column {
+  int source; /* the source's column; -1: its rowid */
+  char *name;
+  int is_indexed; /* an index begins with it */
+} tr_scan_column;
+
+typedef struct tr_scan_table {
+  sqlite3_vtab base;
+  const char *function; /* the module's name, for errors; static */
+  tr_host *host;
+  sqlite3 *db;
+  tr_source_table source;
+  tr_scan_column *columns;
+  int column_count;
+  char *where; /* or NULL */
+} tr_scan_table;
+
+/*
+** Describes the table: `source` (taken over, also on failure) has its key, `columns` are the chosen ones
+** (empty: all), `where` (taken over; NULL: none) is an SQL expression that every row must satisfy.
+** table->function, host and db are set. TR_INVALID_ARGUMENT: no such column, a name twice or that of a
+** hidden column; TR_HOST: the expression does not compile.
+*/
+tr_code tr_scan_table_describe(tr_scan_table *table, tr_source_table *source,
+                               const tr_argument_list *columns, char *where, tr_error *err);
+
+/* Declares it to SQLite, from xCreate or xConnect. Returns a SQLite code. */
+int tr_scan_table_declare(const tr_scan_table *table);
+
+/* Releases what the table owns, but not itself. */
+void tr_scan_table_free(tr_scan_table *table);
+
+/* --- Plans -------------------------------------------------------------------------------- */
+
+/* One term, in the order of xFilter's arguments. */
+typedef struct tr_scan_plan_term {
+  int column; /* of the virtual table; -1: the rowid */
+  tr_operator op;
+  int is_binary;
+} tr_scan_plan_term;
+
+#define TR_SCAN_TERMS_MAX 40
+
+typedef struct tr_scan_plan {
+  uint64_t used; /* which columns are read; the last bit stands for all from the 64th on */
+  int count;
+  tr_scan_plan_term terms[TR_SCAN_TERMS_MAX];
+} tr_scan_plan;
+
+/* xBestIndex. */
+int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
+
+/* Reads a plan back. Only text that tr_scan_best_index wrote comes here. */
+void tr_scan_plan_read(const char *text, tr_scan_plan *plan);
+
+/* --- Cursors ------------------------------------------------------------------------------ */
+
+typedef struct tr_scan_cursor {
+  sqlite3_vtab_cursor base;
+  int is_eof;
+  tr_tracked_scan scan;
+  tr_statement_reader *reader;
+
+  /* What `reader` was made for. */
+  char *plan_text;
+  char *conditions;
+  tr_scan_plan plan;
+  int *column_at; /* for each column of the table: the statement's, or -1 */
+
+  /* The arguments of this scan, for reading them back. */
+  sqlite3_value *tracker;
+  sqlite3_value *restriction;
+  int has_used_tracker;
+} tr_scan_cursor;
+
+/* Methods. */
+int tr_scan_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor);
+int tr_scan_close(sqlite3_vtab_cursor *cursor);
+int tr_scan_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan_text, int argc,
+                   sqlite3_value **argv);
+int tr_scan_next(sqlite3_vtab_cursor *cursor);
+int tr_scan_eof(sqlite3_vtab_cursor *cursor);
+int tr_scan_column_value(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column);
+int tr_scan_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
+
+/* For a module that has cursors of its own: makes one ready, and releases what it owns. */
+void tr_scan_cursor_init(tr_scan_cursor *cursor);
+void tr_scan_cursor_free(tr_scan_cursor *cursor);
+
+/* Ends the scan and forgets its arguments. */
+void tr_scan_cursor_stop(tr_scan_cursor *cursor);
+
+/*
+** Begins the scan of `cursor->reader` over what the arguments and `range`, the keys that are asked for,
+** leave; goes to the first row. The arguments may be NULL pointers (not given).
+*/
+tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
+                             sqlite3_value *restriction, const tr_byte_key_range *range,
+                             tr_error *err);
+
+/* Narrows a range by a term on byte_key; only a BLOB narrows. */
+tr_code tr_scan_cut_by_byte_key(tr_byte_key_range *range, tr_operator op, sqlite3_value *value,
+                                tr_error *err);
+
+#endif
