@@ -1,4 +1,5 @@
-"""tests/sql/NAME.sql, run by the stock sqlite3 shell, must print NAME.out (errors included).
+"""tests/sql/NAME.sql, run by the stock sqlite3 shell, must print NAME.out (errors included). So must
+the scripts in sql/ and sql/examples/.
 
 A script is something a person could paste into `sqlite3` in the root: it begins with
 `.load ./tranche`. Each runs in a fresh folder where that works.
@@ -35,7 +36,8 @@ def run_one(setting, report, script):
 
 
 def run(setting, report, wanted):
-    scripts = sorted((setting.root / "tests" / "sql").glob("*.sql"))
+    folders = ("tests/sql", "sql", "sql/examples")
+    scripts = [script for folder in folders for script in sorted((setting.root / folder).glob("*.sql"))]
     if wanted:
         scripts = [script for script in scripts if script.stem in wanted]
     with concurrent.futures.ThreadPoolExecutor(setting.options.jobs) as pool:
