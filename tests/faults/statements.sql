@@ -67,3 +67,6 @@ SELECT value FROM counting_input WHERE rate = 1000 AND max_records = 5 AND restr
 SELECT value, tracker, restriction FROM counting_input(20) WHERE tracker = 'count' AND restriction = offset_range(5, 15) AND value > 6;
 SELECT max(value) FROM counting_input(100) WHERE tracker = 'shared:count' AND max_records = 7;
 SELECT tracker_close('shared:count');
+--- aggregates over no rows
+SELECT top_largest(b, 2), var_pop(c), mean(c), max_by(b, c), sample(b, 2) FROM t WHERE 0;
+SELECT extract_output(merge_accumulators(s)) FROM (SELECT top_largest_accumulator(b, 3) AS s FROM t GROUP BY a UNION ALL SELECT top_largest_accumulator(b, 3) FROM t WHERE 0);

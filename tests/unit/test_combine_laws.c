@@ -251,9 +251,9 @@ static void functions_are_well_formed(void **unused) {
     int roles = 0, optional = 0;
     for (const tr_combine_argument *a = fn->arguments; a->name != NULL; a++) {
       assert_true(a->is_optional || !optional);
-      assert_true(a->role == TR_ARGUMENT_EXTRACT || roles != TR_ARGUMENT_EXTRACT);
+      assert_true(a->role == TR_ARGUMENT_EXTRACT || roles != (int)TR_ARGUMENT_EXTRACT);
       optional = a->is_optional;
-      roles = a->role;
+      roles = (int)a->role;
     }
   }
   assert_null(tr_combine_fn_by_name(tr_bytes_of_text("summ")));
