@@ -21,6 +21,8 @@
 #include "test_random.h"
 #include "tranche.h"
 
+__extension__ typedef __int128 wide;
+
 static sqlite3 *open_db(void) {
   sqlite3 *db;
   assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
@@ -75,7 +77,7 @@ typedef struct sequence {
 } sequence;
 
 static long long near(test_random *random, long long middle, unsigned width) {
-  __extension__ __int128 sum = middle;
+  wide sum = middle;
   sum += (long long)test_random_below(random, width) - width / 2;
   return sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (long long)sum;
 }
@@ -98,8 +100,7 @@ static sequence random_sequence(test_random *random) {
 static void fill_table(sqlite3 *db, sequence s) {
   sqlite3_stmt *insert = prepare(db, "INSERT INTO m VALUES (?)");
   run(db, "DELETE FROM m");
-  for (__extension__ __int128 value = s.start; value >= INT64_MIN && value <= INT64_MAX;
-       value += s.step) {
+  for (wide value = s.start; value >= INT64_MIN && value <= INT64_MAX; value += s.step) {
     if (s.has_end && (s.step > 0 ? value >= s.up_to : value <= s.up_to)) break;
     sqlite3_bind_int64(insert, 1, (long long)value);
     assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
