@@ -23,6 +23,7 @@
 */
 #include "range/byte_key_tracker.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -45,7 +46,8 @@ struct tr_byte_key_tracker {
   int has_claimed;
   tr_buffer claimed; /* the last claimed key, unless that is `attempted` */
   tr_byte_key_range range;
-  int has_ahead; /* a window is out, and its limit is `ahead` */
+  tr_byte_key_range extent; /* where the keys are thought to lie; all keys until it is set */
+  int has_ahead;            /* a window is out, and its limit is `ahead` */
   tr_buffer ahead;
   int has_rest; /* a window is out that goes to the end, wherever that is */
 };
@@ -146,12 +148,40 @@ static int is_past_end(const tr_byte_key_tracker *t) {
   return t->attempts != NONE_YET && !is_below_end(t, tr_buffer_bytes(&t->attempted));
 }
 
+/*
+** [from, the range's end) cut to where the keys are thought to lie, as views: what a split of the rest
+** measures, and with the range's start what the fraction does. Where the hint would leave nothing, it
+** does not count.
+*/
+static void cut_to_extent(const tr_byte_key_tracker *t, tr_bytes from, tr_byte_key_range *cut) {
+  tr_byte_key_range whole = {
+      .start = {.data = (uint8_t *)from.data, .size = from.size},
+      .end = t->range.end,
+  };
+  *cut = whole;
+  if (tr_bytes_compare(tr_buffer_bytes(&t->extent.start), from) > 0) cut->start = t->extent.start;
+  if (!tr_byte_key_range_has_end(&t->extent)) return;
+  if (!tr_byte_key_range_has_end(cut) ||
+      tr_bytes_compare(tr_buffer_bytes(&t->extent.end), end_of(t)) < 0) {
+    cut->end = t->extent.end;
+  }
+  if (tr_bytes_compare(tr_buffer_bytes(&cut->start), tr_buffer_bytes(&cut->end)) >= 0) *cut = whole;
+}
+
 static double fraction_consumed(const tr_byte_key_tracker *t) {
   if (is_finished(t)) return 1;
   double fraction = 0;
   if (t->attempts == NONE_YET) return fraction;
+  tr_byte_key_range measured;
+  cut_to_extent(t, start_of(t), &measured);
+  tr_bytes attempted = tr_buffer_bytes(&t->attempted);
+  if (tr_bytes_compare(attempted, tr_buffer_bytes(&measured.start)) < 0) return 0;
+  /* Beyond the extent: there is more than was thought, and no telling how much. */
+  int is_beyond = tr_byte_key_range_has_end(&measured) &&
+                  tr_bytes_compare(attempted, tr_buffer_bytes(&measured.end)) >= 0;
+  if (is_beyond) return nextafter(1, 0);
   /* The key is not empty and lies in the range: this cannot fail. */
-  tr_byte_key_range_estimate_fraction(&t->range, tr_buffer_bytes(&t->attempted), &fraction, NULL);
+  tr_byte_key_range_estimate_fraction(&measured, attempted, &fraction, NULL);
   return fraction;
 }
 
@@ -373,19 +403,16 @@ static int split(tr_byte_key_tracker *t, double fraction, tr_restriction *residu
   tr_byte_key_range rest;
   tr_buffer at = {0};
   int is_split = 0;
-  tr_code code = tr_byte_key_range_init(&rest, from, end_of(t), err);
-  if (code == TR_OK) {
-    /* A fraction out of bounds, or no room between the ends, is no error: the split is refused. */
-    tr_error why;
-    code = tr_byte_key_range_interpolate(&rest, fraction, &at, &why);
-    if (code == TR_NO_MEMORY) tr_error_no_memory(err);
-  }
+  cut_to_extent(t, from, &rest);
+  /* A fraction out of bounds, or no room between the ends, is no error: the split is refused. */
+  tr_error why;
+  tr_code code = tr_byte_key_range_interpolate(&rest, fraction, &at, &why);
+  if (code == TR_NO_MEMORY) tr_error_no_memory(err);
   if (code == TR_OK) {
     code = cut(t, tr_buffer_bytes(&at), residual, err);
     is_split = code == TR_OK;
   }
   tr_buffer_free(&at);
-  tr_byte_key_range_free(&rest);
   return code == TR_NO_MEMORY ? -1 : is_split;
 }
 
@@ -557,6 +584,7 @@ static void release(tr_tracker *tracker) {
   tr_byte_key_tracker *t = of(tracker);
   pthread_mutex_destroy(&t->mutex);
   tr_byte_key_range_free(&t->range);
+  tr_byte_key_range_free(&t->extent);
   tr_buffer_free(&t->attempted);
   tr_buffer_free(&t->claimed);
   tr_buffer_free(&t->ahead);
@@ -584,6 +612,23 @@ tr_code tr_byte_key_tracker_create(const tr_byte_key_range *range, tr_byte_key_t
   }
   note_leads(t);
   *tracker = t;
+  return TR_OK;
+}
+
+tr_code tr_byte_key_tracker_set_extent(tr_byte_key_tracker *t, tr_bytes first, tr_bytes last,
+                                       tr_error *err) {
+  tr_byte_key_range extent;
+  tr_buffer end = {0};
+  tr_code code = tr_buffer_append(&end, last, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&end, 0, err);
+  if (code == TR_OK) code = tr_byte_key_range_init(&extent, first, tr_buffer_bytes(&end), err);
+  tr_buffer_free(&end);
+  if (code != TR_OK) return code;
+  pthread_mutex_lock(&t->mutex);
+  tr_byte_key_range before = t->extent;
+  t->extent = extent;
+  pthread_mutex_unlock(&t->mutex);
+  tr_byte_key_range_free(&before);
   return TR_OK;
 }
 

@@ -36,6 +36,16 @@ tr_tracker *tr_byte_key_tracker_base(tr_byte_key_tracker *tracker);
 tr_byte_key_tracker *tr_byte_key_tracker_of(tr_tracker *tracker);
 
 /*
+** Says where the keys are thought to lie: from `first` to `last`, both copied. A range without a start
+** or an end is then measured, and split, as if it began and ended there: half of what remains is half of
+** the keys' span and not of all possible keys. Only a hint: keys outside are claimed like any other, and
+** no key is lost. Called again, the new hint counts. TR_INVALID_ARGUMENT: first > last. TR_NO_MEMORY.
+** On failure nothing has changed.
+*/
+tr_code tr_byte_key_tracker_set_extent(tr_byte_key_tracker *tracker, tr_bytes first, tr_bytes last,
+                                       tr_error *err);
+
+/*
 ** Tries to claim `key`, which is copied. 1: claimed, the caller must now process it. 0: outside the
 ** range, the caller must stop; so ends the empty key, which claims everything up to the end. -1: `err`
 ** says why the call was wrong (not above the last attempt, below the start, after the empty key), or

@@ -2,6 +2,7 @@
 ** The splittable tracker over byte keys: what the replay of recorded sequences cannot show. Claims in
 ** any order, splits at positions, windows, long keys, and memory that fails at every allocation.
 */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -481,7 +482,7 @@ static void without_memory_nothing_changes(void **state) {
     const char *name;
     attempt *attempt;
     int least_failures;
-  } attempts[] = {{"split in half", try_half, 5},      {"split at 0", try_zero, 3},
+  } attempts[] = {{"split in half", try_half, 4},      {"split at 0", try_zero, 3},
                   {"split at a key", try_at, 3},       {"checkpoint", try_checkpoint, 3},
                   {"restriction", try_restriction, 2}, {"text", try_text, 2},
                   {"long claim", try_long_claim, 1},   {"long refusal", try_long_refusal, 1},
@@ -703,6 +704,87 @@ static void every_key_is_claimed_once(void **state) {
   }
 }
 
+/* ---- Where the keys are thought to lie -------------------------------------------------------- */
+
+static double consumed(tr_byte_key_tracker *tracker) {
+  return tr_tracker_fraction_consumed(tr_byte_key_tracker_base(tracker));
+}
+
+/* All keys, of which those there are lie from 4000 to 5fff. */
+static tr_byte_key_tracker *open_with_extent(const char *start, const char *end) {
+  tr_byte_key_tracker *tracker = open_hex(start, end);
+  assert_int_equal(tr_byte_key_tracker_set_extent(tracker, hex("4000"), hex("5fff"), NULL), TR_OK);
+  return tracker;
+}
+
+static void an_extent_is_what_splits_and_fractions_measure(void **state) {
+  (void)state;
+  tr_byte_key_tracker *tracker = open_with_extent("", "");
+  assert_true(consumed(tracker) == 0);
+  assert_int_equal(claim(tracker, "4000"), 1);
+  assert_true(consumed(tracker) == 0);
+  assert_int_equal(claim(tracker, "4800"), 1);
+  assert_true(fabs(consumed(tracker) - 0.25) < 0.001);
+  check_split(tracker, 0.5, "53ff8000000000", ""); /* half of what remains, and all behind it */
+  assert_true(is_at(tracker, "", "53ff8000000000"));
+  assert_true(fabs(consumed(tracker) - 0.4) < 0.001);
+  close_tracker(tracker);
+}
+
+static void an_untouched_tracker_is_split_within_its_extent(void **state) {
+  (void)state;
+  tr_byte_key_tracker *tracker = open_with_extent("", "");
+  check_split(tracker, 0.5, "4fff8000000000", "");
+  assert_true(is_at(tracker, "", "4fff8000000000"));
+  close_tracker(tracker);
+}
+
+/* More keys than were thought: none is refused, and the fraction waits for the end. */
+static void an_extent_refuses_no_key(void **state) {
+  (void)state;
+  tr_byte_key_tracker *tracker = open_with_extent("", "");
+  assert_int_equal(claim(tracker, "3000"), 1);
+  assert_true(consumed(tracker) == 0);
+  assert_int_equal(claim(tracker, "7000"), 1);
+  assert_true(consumed(tracker) < 1 && consumed(tracker) > 0.99);
+  check_split(tracker, 0.5, "b8000000000000", ""); /* measured as without a hint */
+  assert_int_equal(claim(tracker, ""), 0);
+  assert_true(consumed(tracker) == 1);
+  close_tracker(tracker);
+}
+
+/* A range that is narrower than the extent, or beside it, is measured by itself. */
+static void an_extent_widens_nothing(void **state) {
+  (void)state;
+  tr_byte_key_tracker *tracker = open_with_extent("50", "51");
+  check_split(tracker, 0.5, "5080000000000000", "51");
+  close_tracker(tracker);
+  tracker = open_with_extent("80", "90");
+  check_split(tracker, 0.5, "88000000000000", "90");
+  close_tracker(tracker);
+  tracker = open_hex("", "");
+  assert_int_equal(tr_byte_key_tracker_set_extent(tracker, hex("50"), hex("40"), NULL),
+                   TR_INVALID_ARGUMENT);
+  close_tracker(tracker);
+}
+
+static tr_code make_with_extent(void *context) {
+  (void)context;
+  tr_byte_key_tracker *tracker;
+  tr_byte_key_range all = {0};
+  tr_error err = {.code = TR_OK};
+  if (tr_byte_key_tracker_create(&all, &tracker, &err) != TR_OK) return err.code;
+  tr_code code = tr_byte_key_tracker_set_extent(tracker, hex("4000"), hex("5fff"), &err);
+  if (code == TR_OK) assert_true(consumed(tracker) == 0);
+  tr_tracker_free(tr_byte_key_tracker_base(tracker));
+  return code;
+}
+
+static void without_memory_there_is_no_extent(void **state) {
+  (void)state;
+  assert_true(test_memory_fail_each(make_with_extent, NULL) >= 5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_claim_not_above_the_last_is_an_error),
@@ -723,6 +805,11 @@ int main(void) {
       cmocka_unit_test(without_memory_there_is_no_tracker),
       cmocka_unit_test(without_memory_windows_are_closed),
       cmocka_unit_test(every_key_is_claimed_once),
+      cmocka_unit_test(an_extent_is_what_splits_and_fractions_measure),
+      cmocka_unit_test(an_untouched_tracker_is_split_within_its_extent),
+      cmocka_unit_test(an_extent_refuses_no_key),
+      cmocka_unit_test(an_extent_widens_nothing),
+      cmocka_unit_test(without_memory_there_is_no_extent),
   };
   return cmocka_run_group_tests_name("byte_key_tracker", tests, NULL, NULL);
 }
