@@ -234,10 +234,14 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
 static tr_code read_sketch(tr_kll *kll, int k, tr_kll_items items, tr_bytes image, tr_error *err) {
   if (image.size == 0) return TR_OK;
   tr_code code = tr_kll_read(kll, items, image, err);
-  if (code != TR_OK || kll->k == k) return code;
-  code =
-      tr_error_set(err, TR_CORRUPT, "KLL sketch: k is %d where the accumulator has %d", kll->k, k);
-  tr_kll_free(kll);
+  if (code != TR_OK) return code;
+  if (kll->k == tr_kll_image_k(k)) {
+    code = tr_kll_resume(kll, k, err);
+  } else {
+    code = tr_error_set(err, TR_CORRUPT, "KLL sketch: k is %d where the accumulator has %d", kll->k,
+                        tr_kll_image_k(k));
+  }
+  if (code != TR_OK) tr_kll_free(kll);
   return code;
 }
 

@@ -27,7 +27,7 @@
 #define TR_QUANTILES_LEAST_K 1024
 /* Values of n that approx_quantiles takes. */
 #define TR_QUANTILES_MIN 2
-#define TR_QUANTILES_MAX 13000
+#define TR_QUANTILES_MAX 6400
 
 /* The state of both functions. */
 typedef struct tr_quantiles {

@@ -17,6 +17,7 @@
 ** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3 is
 ** not 0.30000000000000004.
 */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,7 @@ static void choose_width(bins *b, double low, double high, int most) {
   double largest = fmax(fabs(low), fabs(high));
   double least = fmax(high / most - low / most, largest * 0x1p-44); /* no overflow */
   if (low == high) least = fmax(least, 1);
+  least = fmax(least, DBL_MIN);
   for (b->exponent = (int)floor(log10(least)) - 1;; b->exponent++) {
     for (int i = 0; i < 3; i++) {
       b->step = steps[i];
@@ -278,9 +280,14 @@ static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes
   }
   tr_bytes image = {bytes.data + 1, bytes.size - 1};
   tr_code code = tr_kll_read(kll, (tr_kll_items)bytes.data[0], image, err);
-  if (code != TR_OK || kll->k == K) return code;
-  code = tr_error_set(err, TR_CORRUPT, "histogram: a sketch of k = %d, not %d", kll->k, K);
-  tr_kll_free(kll);
+  if (code != TR_OK) return code;
+  if (kll->k == tr_kll_image_k(K)) {
+    code = tr_kll_resume(kll, K, err);
+  } else {
+    code = tr_error_set(err, TR_CORRUPT, "histogram: a sketch of k = %d, not %d", kll->k,
+                        tr_kll_image_k(K));
+  }
+  if (code != TR_OK) tr_kll_free(kll);
   return code;
 }
 

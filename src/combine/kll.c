@@ -78,9 +78,15 @@ static void drop_items(tr_kll *kll, const tr_kll_item *items, size_t count) {
   for (size_t i = 0; i < count; i++) tr_kll_drop_item(kll, items[i]);
 }
 
+int tr_kll_image_k(int k) {
+  return 2 * k < TR_KLL_MAX_K ? 2 * k : TR_KLL_MAX_K;
+}
+
 tr_kll tr_kll_empty(tr_kll_kind kind, int k) {
-  return (tr_kll){
-      .kind = (uint8_t)kind, .k = (uint16_t)k, .min_k = (uint16_t)k, .random = RANDOM_SEED};
+  return (tr_kll){.kind = (uint8_t)kind,
+                  .k = (uint16_t)k,
+                  .min_k = (uint16_t)tr_kll_image_k(k),
+                  .random = RANDOM_SEED};
 }
 
 void tr_kll_free(tr_kll *kll) {
@@ -404,36 +410,42 @@ static tr_code merge_unsorted(tr_kll *kll, const tr_kll *other, const tr_kll_ite
   return code;
 }
 
-/* The other's input joins ours if its values weigh the same, and else a level. */
-static tr_code merge_input(tr_kll *kll, const tr_kll *other, tr_error *err) {
-  uint32_t count = other->input_count;
-  if (count == 0) return TR_OK;
-  if (kll->lg_block != other->lg_block || count > kll->k) {
-    return merge_unsorted(kll, other, other->input, count, other->lg_block, err);
-  }
-  tr_code code = reserve_input(kll, count, err);
-  if (code != TR_OK) return code;
-  /* Making room may have made the blocks larger. */
-  if (kll->lg_block != other->lg_block) {
-    return merge_unsorted(kll, other, other->input, count, other->lg_block, err);
-  }
-  code = copy_items(kll, other, other->input, count, kll->input + kll->input_count, err);
-  if (code != TR_OK) return code;
-  kll->input_count += count;
-  kll->count += (uint64_t)count << kll->lg_block;
-  return TR_OK;
-}
-
-static tr_code merge_batch(tr_kll *kll, const tr_kll *other, tr_error *err) {
+/* Adds values of `other` of weight 1. */
+static tr_code merge_single(tr_kll *kll, const tr_kll *other, const tr_kll_item *items,
+                            uint32_t count, tr_error *err) {
   tr_code code = TR_OK;
-  for (uint32_t i = 0; code == TR_OK && i < other->batch_count; i++) {
+  for (uint32_t i = 0; code == TR_OK && i < count; i++) {
     tr_kll_item item;
-    code = copy_items(kll, other, &other->batch[i], 1, &item, err);
+    code = copy_items(kll, other, &items[i], 1, &item, err);
     if (code != TR_OK) break;
     code = add_item(kll, item, err);
     if (code != TR_OK) tr_kll_drop_item(kll, item);
   }
   return code;
+}
+
+/*
+** The other's input joins ours if its values weigh the same, goes through our sampler if they are
+** single ones, and else to a level.
+*/
+static tr_code merge_input(tr_kll *kll, const tr_kll *other, tr_error *err) {
+  uint32_t count = other->input_count;
+  if (count == 0) return TR_OK;
+  if (kll->lg_block == other->lg_block && count <= kll->k) {
+    tr_code code = reserve_input(kll, count, err);
+    if (code != TR_OK) return code;
+  }
+  /* Making room may have made the blocks larger. */
+  if (kll->lg_block == other->lg_block && count <= kll->k) {
+    tr_kll_item *end = kll->input + kll->input_count;
+    tr_code code = copy_items(kll, other, other->input, count, end, err);
+    if (code != TR_OK) return code;
+    kll->input_count += count;
+    kll->count += (uint64_t)count << kll->lg_block;
+    return TR_OK;
+  }
+  if (other->lg_block == 0) return merge_single(kll, other, other->input, count, err);
+  return merge_unsorted(kll, other, other->input, count, other->lg_block, err);
 }
 
 tr_code tr_kll_merge(tr_kll *kll, const tr_kll *other, tr_error *err) {
@@ -452,15 +464,58 @@ tr_code tr_kll_merge(tr_kll *kll, const tr_kll *other, tr_error *err) {
   for (int h = 0; code == TR_OK && h < other->level_count; h++) {
     code = merge_run(kll, other, other->levels[h].items, other->levels[h].count, h, err);
   }
-  if (code == TR_OK) code = merge_batch(kll, other, err);
+  if (code == TR_OK) code = merge_single(kll, other, other->batch, other->batch_count, err);
   if (other->min_k < kll->min_k) kll->min_k = other->min_k;
   kll->random ^= other->random << 1 | other->random >> 63;
   if (kll->random == 0) kll->random = RANDOM_SEED;
   return code == TR_OK ? compact_levels(kll, err) : code;
 }
 
+/* --- storing ------------------------------------------------------------------------------ */
+
+/* Moves the last `count` items of a level to the batch. */
+static tr_code move_to_batch(tr_kll *kll, tr_kll_level *level, uint32_t count, tr_error *err) {
+  while (kll->batch_capacity < count) {
+    uint32_t capacity = kll->batch_capacity == 0 ? 4 : kll->batch_capacity * 2;
+    tr_code code = grow(kll, &kll->batch, &kll->batch_capacity, capacity, 1, err);
+    if (code != TR_OK) return code;
+  }
+  level->count -= count;
+  if (count > 0) memcpy(kll->batch, level->items + level->count, count * sizeof *kll->batch);
+  kll->batch_count = count;
+  kll->count -= count;
+  return TR_OK;
+}
+
+static tr_code move_to_input(tr_kll *kll, tr_kll_level *level, tr_error *err) {
+  tr_code code = grow(kll, &kll->input, &kll->input_capacity, level->count, 2, err);
+  if (code != TR_OK || level->count == 0) return code;
+  memcpy(kll->input, level->items, level->count * sizeof *kll->input);
+  kll->input_count = level->count;
+  level->count = 0;
+  return TR_OK;
+}
+
+/*
+** An image has batch and input among the levels; back where they were, they are compacted in bulk as
+** before, however often a sketch is stored.
+*/
+tr_code tr_kll_resume(tr_kll *kll, int k, tr_error *err) {
+  kll->k = (uint16_t)k;
+  if (kll->level_count == 0) return TR_OK;
+  int lg_block = lg_block_for(kll->count, k);
+  tr_kll_level *lowest = &kll->levels[0];
+  uint32_t room = lg_block == 0 ? (uint32_t)k : 0; /* of the input, for values of weight 1 */
+  uint32_t over = lowest->count > room ? lowest->count - room : 0;
+  tr_code code = over < TR_KLL_BATCH ? move_to_batch(kll, lowest, over, err) : TR_OK;
+  if (code != TR_OK) return code;
+  kll->lg_block = (uint8_t)lg_block;
+  if (lg_block >= kll->level_count || kll->levels[lg_block].count > (uint32_t)k) return TR_OK;
+  return move_to_input(kll, &kll->levels[lg_block], err);
+}
+
 tr_code tr_kll_flatten(const tr_kll *kll, tr_kll *flat, tr_error *err) {
-  *flat = tr_kll_empty((tr_kll_kind)kll->kind, kll->k);
+  *flat = tr_kll_empty((tr_kll_kind)kll->kind, tr_kll_image_k(kll->k));
   flat->min_k = kll->min_k;
   flat->is_borrowing = 1;
   flat->random = kll->random;

@@ -23,7 +23,8 @@
 ** 2^53 is then rounded); text is ordered by its bytes, as SQLite's BINARY collation does.
 **
 ** Bytes: Apache DataSketches' KLL image, serial versions 1 and 2 (doubles, items of eight-byte
-** integers, and strings with a length of four bytes before them; floats are read too).
+** integers, and strings with a length of four bytes before them; floats are read too). An image
+** declares twice the k.
 **
 ** Sources: Karnin, Lang, Liberty, "Optimal Quantile Approximation in Streams" (FOCS 2016); Ivkin,
 ** Liberty, Lang, Karnin, Braverman, "Streaming Quantiles Algorithms with Small Space and Update Time"
@@ -38,7 +39,7 @@
 #include "base/value.h"
 
 #define TR_KLL_MIN_K 8
-#define TR_KLL_MAX_K 65535
+#define TR_KLL_MAX_K 65535 /* of an image */
 /* Values that wait to be looked at; a power of two, as are blocks of the sampler. */
 #define TR_KLL_BATCH 256
 
@@ -62,7 +63,7 @@ typedef struct tr_kll {
   uint8_t kind;
   uint8_t lg_block; /* of the sampler: values of the input stand for 2^lg_block */
   uint16_t k;
-  uint16_t min_k;       /* the smallest k among all that was merged: what the error depends on */
+  uint16_t min_k;       /* the smallest k of images among all that was merged: for others' errors */
   uint8_t is_borrowing; /* texts belong to another sketch */
   uint8_t has_extremes; /* minimum and maximum are valid */
   uint8_t level_count;
@@ -80,6 +81,18 @@ typedef struct tr_kll {
 
 /* The empty sketch. */
 tr_kll tr_kll_empty(tr_kll_kind kind, int k);
+
+/*
+** The k that an image declares: 2k, because then all that a sketch of k may hold in levels, input and
+** batch fits an image (unless that is over the maximum), and storing loses nothing.
+*/
+int tr_kll_image_k(int k);
+
+/*
+** Goes on with a sketch that was read from such an image, as the sketch of k that it was. Without that
+** it is one of the image's k, good for reading and for being merged. TR_NO_MEMORY leaves it that.
+*/
+tr_code tr_kll_resume(tr_kll *kll, int k, tr_error *err);
 
 /* Adds a value of a kind that the sketch takes. TR_NO_MEMORY: not added. */
 tr_code tr_kll_add_integer(tr_kll *kll, int64_t x, tr_error *err); /* INTEGER or REAL sketch */

@@ -36,8 +36,8 @@ uint32_t tr_kll_capacity(int k, int level_count);
 /* Makes room for `more` items on level `height`, and the levels up to it. */
 tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err);
 /*
-** Makes `flat` a sketch of the same values that has them all in levels and no more than an image may
-** hold. It borrows the texts of `kll`.
+** Makes `flat` a sketch of the same values, of the k of its image, that has them all in levels and no
+** more than the image may hold. It borrows the texts of `kll`.
 */
 tr_code tr_kll_flatten(const tr_kll *kll, tr_kll *flat, tr_error *err);
 
