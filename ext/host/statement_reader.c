@@ -81,12 +81,13 @@ static void append_order_column(const tr_source_table *source, int i, sqlite3_st
   append_key_column(source, source->key.form == TR_KEY_ROWID ? source->key.column_count : i, sql);
 }
 
-/* Appends `a, b, c`. */
+/* Appends `a, b, c`, or with `suffix` something behind each of them. */
 static void append_order_columns(const tr_source_table *source, int from, int count,
-                                 sqlite3_str *sql) {
+                                 const char *suffix, sqlite3_str *sql) {
   for (int i = 0; i < count; i++) {
     if (i > 0) sqlite3_str_appendall(sql, ", ");
     append_order_column(source, from + i, sql);
+    sqlite3_str_appendall(sql, suffix);
   }
 }
 
@@ -95,7 +96,7 @@ static void append_bound(const tr_source_table *source, int from, int count, con
                          int first_parameter, sqlite3_str *sql) {
   if (count == 0) return;
   sqlite3_str_appendall(sql, " AND (");
-  append_order_columns(source, from, count, sql);
+  append_order_columns(source, from, count, "", sql);
   sqlite3_str_appendf(sql, ") %s (", operator);
   for (int i = 0; i < count; i++) {
     sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", first_parameter + i);
@@ -116,9 +117,9 @@ static int selects_rowid(const tr_statement_reader *reader) {
   return reader->has_key && reader->source->rowid_name != NULL;
 }
 
-static void append_columns(const tr_statement_reader *reader, sqlite3_str *sql) {
+/* Appends the columns that make the key, and the rowid, with a comma behind each. */
+static void append_key_outputs(const tr_statement_reader *reader, sqlite3_str *sql) {
   const tr_source_table *source = reader->source;
-  sqlite3_str_appendall(sql, "SELECT ");
   if (reader->has_key && source->key.form != TR_KEY_ROWID) {
     for (int i = 0; i < source->key.column_count; i++) {
       tr_source_append_column(source, source->key.columns[i], sql);
@@ -129,14 +130,28 @@ static void append_columns(const tr_statement_reader *reader, sqlite3_str *sql) 
     tr_source_append_column(source, -1, sql);
     sqlite3_str_appendall(sql, ", ");
   }
-  sqlite3_str_appendall(sql, reader->outputs);
+}
+
+/* The SELECT that finds the table's first or last key. */
+static sqlite3_str *build_end_sql(const tr_statement_reader *reader, int is_last) {
+  const tr_source_table *source = reader->source;
+  sqlite3_str *sql = sqlite3_str_new(reader->db);
+  sqlite3_str_appendall(sql, "SELECT ");
+  append_key_outputs(reader, sql);
+  sqlite3_str_appendall(sql, "NULL FROM ");
+  tr_sql_append_table(sql, source->schema, source->name);
+  sqlite3_str_appendall(sql, " ORDER BY ");
+  append_order_columns(source, 0, order_columns(source), is_last ? " DESC" : "", sql);
+  sqlite3_str_appendall(sql, " LIMIT 1");
+  return sql;
 }
 
 static sqlite3_str *build_sql(const tr_statement_reader *reader, const shape *s) {
   const tr_source_table *source = reader->source;
   sqlite3_str *sql = sqlite3_str_new(reader->db);
-  append_columns(reader, sql);
-  sqlite3_str_appendall(sql, " FROM ");
+  sqlite3_str_appendall(sql, "SELECT ");
+  append_key_outputs(reader, sql);
+  sqlite3_str_appendf(sql, "%s FROM ", reader->outputs);
   tr_sql_append_table(sql, source->schema, source->name);
   sqlite3_str_appendf(sql, " WHERE %s", reader->conditions);
   if (!reader->has_key) return sql;
@@ -146,7 +161,7 @@ static sqlite3_str *build_sql(const tr_statement_reader *reader, const shape *s)
   append_bound(source, s->from, s->upper_count,
                s->upper_is_strict ? "<" : "<=", first + s->lower_count, sql);
   sqlite3_str_appendall(sql, " ORDER BY ");
-  append_order_columns(source, 0, order_columns(source), sql);
+  append_order_columns(source, 0, order_columns(source), "", sql);
   return sql;
 }
 
@@ -406,6 +421,25 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
     return 1;
   }
   tr_statement_reader_reset(reader);
+  return result;
+}
+
+int tr_statement_reader_end_key(const tr_statement_reader *reader, int is_last, tr_buffer *key,
+                                tr_error *err) {
+  sqlite3_stmt *stmt;
+  if (tr_sql_prepare(reader->db, build_end_sql(reader, is_last), &stmt, err) != TR_OK) return -1;
+  int rc = sqlite3_step(stmt);
+  int result = rc == SQLITE_ROW ? 1 : 0;
+  tr_bytes bytes;
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+    tr_error_of_sqlite(err, reader->db, rc);
+    result = -1;
+  } else if (result == 1 &&
+             (tr_key_of_row(reader->source, reader->function, stmt, 0, key, &bytes, err) != TR_OK ||
+              (bytes.data != key->data && tr_buffer_set(key, bytes, err) != TR_OK))) {
+    result = -1;
+  }
+  sqlite3_finalize(stmt);
   return result;
 }
 

@@ -63,6 +63,14 @@ void tr_statement_reader_reset(tr_statement_reader *reader);
 int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position, tr_error *err);
 
 /*
+** The table's first or last key as it is now, whatever the conditions and the range: one descent of the
+** key's index. 1: copied into `key`. 0: the table has no rows. -1: as next, with a value that cannot be
+** a key (TR_INVALID_STATE). Wants a key.
+*/
+int tr_statement_reader_end_key(const tr_statement_reader *reader, int is_last, tr_buffer *key,
+                                tr_error *err);
+
+/*
 ** The statement, and the number of its column that holds outputs[0]. Both may be others after each
 ** `next`; column values hold until the next row.
 */

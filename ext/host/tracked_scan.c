@@ -4,6 +4,7 @@
 #include "host/tracked_scan.h"
 
 #include "base/memory.h"
+#include "range/byte_key_tracker.h"
 
 /* The restriction cut to what was asked for; the caller frees it. */
 static tr_code cut_restriction(const tr_scan_request *request, tr_restriction *cut, tr_error *err) {
@@ -73,8 +74,31 @@ static tr_code place_of(tr_tracker *tracker, tr_restriction *place, tr_error *er
   return code;
 }
 
+/*
+** Tells a new tracker where the table's keys lie, so that its splits and fractions are about rows that
+** there are. Only a hint: a value that cannot be a key will be spoken of by the scan that meets it.
+*/
+static tr_code set_extent(tr_tracker *tracker, const tr_statement_reader *statement_reader,
+                          tr_error *err) {
+  tr_buffer first = {0};
+  tr_buffer last = {0};
+  int has_keys = tr_statement_reader_end_key(statement_reader, 0, &first, err);
+  if (has_keys == 1) has_keys = tr_statement_reader_end_key(statement_reader, 1, &last, err);
+  tr_code code = TR_OK;
+  if (has_keys == 1) {
+    code = tr_byte_key_tracker_set_extent(tr_byte_key_tracker_of(tracker), tr_buffer_bytes(&first),
+                                          tr_buffer_bytes(&last), err);
+  } else if (has_keys < 0 && err->code != TR_INVALID_STATE) {
+    code = err->code;
+  }
+  tr_buffer_free(&first);
+  tr_buffer_free(&last);
+  return code;
+}
+
 /* Takes the tracker of that name for this scan, opening it where it is not open. */
 static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
+                          const tr_statement_reader *statement_reader,
                           const tr_scan_request *request, tr_error *err) {
   tr_error reason;
   tr_code code = TR_OK;
@@ -99,7 +123,8 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   if (tr_tracker_kind(scan->named->tracker) != TR_BYTES) {
     return refuse_integers(request->function, "tracker", err);
   }
-  if (is_new || request->restriction == NULL) return TR_OK;
+  if (is_new) return set_extent(scan->named->tracker, statement_reader, err);
+  if (request->restriction == NULL) return TR_OK;
   tr_restriction current;
   code = tr_tracker_current_restriction(scan->named->tracker, &current, err);
   if (code != TR_OK) return code;
@@ -126,7 +151,7 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
     code = refuse_integers(request->function, "restriction", err);
   } else if (request->tracker != NULL) {
-    code = take_named(scan, trackers, request, err);
+    code = take_named(scan, trackers, statement_reader, request, err);
   } else {
     code = take_own(scan, request, err);
   }
