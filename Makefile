@@ -135,6 +135,14 @@ test-hosts: ## newest SQLite, the oldest one we load into, and one without threa
 	@tests/setup test
 	@tests/run-hosts newest oldest single-thread
 
+# The package and its Python stay below build/, where a second run finds them.
+INTEROP = build/interop/bin/python
+.PHONY: test-interop
+test-interop: $(BUILD)/tranche.so ## sketches to and from PyPI's datasketches, which it installs under build/
+	@$(INTEROP) -c 'import datasketches' 2>/dev/null || \
+	  { $(PYTHON) -m venv build/interop && build/interop/bin/pip install -q datasketches==5.2.0; }
+	@TRANCHE=$(abspath $(BUILD)/tranche.so) $(INTEROP) tests/interop/test_interop.py
+
 .PHONY: install
 install: tranche.so $(BUILD)/libtranche.a ## install under $(DESTDIR)$(PREFIX): extension, header, static library, tranche.pc
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
