@@ -15,6 +15,7 @@ int tr_register_byte_key_scan(tr_host *host);
 int tr_register_scan_splits(tr_host *host);
 int tr_register_combine_functions(tr_host *host);
 int tr_register_counting_input(tr_host *host);
+int tr_register_scan_job(tr_host *host);
 int tr_register_sketches(tr_host *host);
 
 #endif

@@ -14,10 +14,19 @@
 #include "base/memory.h"
 #include "host/tracker_registry.h"
 
+/* What one surface keeps for the connection. */
+typedef struct kept_state {
+  struct kept_state *next;
+  const void *owner;
+  void *state;
+  void (*release)(void *);
+} kept_state;
+
 struct tr_host {
   sqlite3 *db;
   int references;
   tr_tracker_registry *trackers;
+  kept_state *states;
   tr_buffer left_alone;  /* JSON array, terminated */
   char *known_functions; /* while registering: |name/argument count|name/...|, or NULL */
   char *known_modules;   /* while registering: |name|name|, or NULL */
@@ -87,7 +96,30 @@ void tr_host_release(tr_host *host) {
   tr_host_end_registration(host);
   if (host->trackers != NULL) tr_tracker_registry_free(host->trackers);
   tr_buffer_free(&host->left_alone);
+  while (host->states != NULL) {
+    kept_state *kept = host->states;
+    host->states = kept->next;
+    kept->release(kept->state);
+    tr_free(kept);
+  }
   tr_free(host);
+}
+
+void *tr_host_state(const tr_host *host, const void *owner) {
+  const kept_state *kept = host->states;
+  while (kept != NULL && kept->owner != owner) kept = kept->next;
+  return kept == NULL ? NULL : kept->state;
+}
+
+tr_code tr_host_set_state(tr_host *host, const void *owner, void *state, void (*release)(void *)) {
+  kept_state *kept = tr_malloc(sizeof *kept);
+  if (kept == NULL) {
+    release(state);
+    return TR_NO_MEMORY;
+  }
+  *kept = (kept_state){host->states, owner, state, release};
+  host->states = kept;
+  return TR_OK;
 }
 
 static void release_host(void *host) {

@@ -51,6 +51,14 @@ sqlite3 *tr_host_db(const tr_host *host);
 tr_tracker_registry *tr_host_trackers(const tr_host *host);
 
 /*
+** What a surface keeps for the connection: one pointer for each `owner`, the address of something static
+** in that surface. NULL: nothing yet. Setting takes `state` over, also on failure (TR_NO_MEMORY);
+** `release` frees it with the host.
+*/
+void *tr_host_state(const tr_host *host, const void *owner);
+tr_code tr_host_set_state(tr_host *host, const void *owner, void *state, void (*release)(void *));
+
+/*
 ** Registers `count` functions, or one module with the host as its pAux. A name that the connection
 ** already has (a function of that name with that number of arguments or with any number; a module of
 ** that name) is left alone and noted. Returns a SQLite code.

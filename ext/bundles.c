@@ -1,0 +1,253 @@
+/*
+** Rows of the bundle table, and the question whose a bundle is.
+**
+** A row is read whole, changed in memory and written whole. That is one way to read and one to write for
+** everything that can happen to a bundle, and two rows that change together (a cut) are one statement.
+*/
+#include "bundles.h"
+
+#include <string.h>
+
+const char *const tr_bundle_state_names[TR_BUNDLE_STATES] = {
+    [TR_BUNDLE_PENDING] = "pending",
+    [TR_BUNDLE_CLAIMED] = "claimed",
+    [TR_BUNDLE_DONE] = "done",
+    [TR_BUNDLE_FAILED] = "failed",
+};
+
+/* In the order of the columns in job.c. */
+enum {
+  NUMBER,
+  START,
+  END,
+  STATE,
+  KEYS,
+  CLAIMS,
+  FAILURES,
+  WORKER,
+  LEASE,
+  BOOT,
+  SINCE,
+  UNTIL,
+  LEASE_LENGTH,
+  CLAIMED_AT,
+  FINISHED_AT,
+  SECONDS,
+  MESSAGE,
+  RECORD,
+  COLUMNS
+};
+
+void tr_bundle_free(tr_bundle *bundle) {
+  tr_buffer_free(&bundle->start);
+  tr_buffer_free(&bundle->end);
+  tr_buffer_free(&bundle->worker);
+  tr_buffer_free(&bundle->message);
+  tr_buffer_free(&bundle->record);
+  *bundle = (tr_bundle){0};
+}
+
+/* --- Reading ------------------------------------------------------------------------------ */
+
+static tr_code read_bytes(sqlite3_stmt *stmt, int column, tr_buffer *buffer, tr_error *err) {
+  int type = sqlite3_column_type(stmt, column);
+  const void *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_column_text(stmt, column)
+                                          : sqlite3_column_blob(stmt, column);
+  size_t size = (size_t)sqlite3_column_bytes(stmt, column);
+  if (bytes == NULL && size > 0) return tr_error_no_memory(err);
+  return tr_buffer_set(buffer, (tr_bytes){bytes, size}, err);
+}
+
+static tr_code read_state(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
+  const char *text = (const char *)sqlite3_column_text(stmt, STATE);
+  if (text == NULL) return tr_error_no_memory(err);
+  for (int i = 0; i < TR_BUNDLE_STATES; i++) {
+    if (strcmp(text, tr_bundle_state_names[i]) != 0) continue;
+    bundle->state = (tr_bundle_state)i;
+    return TR_OK;
+  }
+  return tr_error_set(err, TR_CORRUPT, "bundle %lld has the state '%s', which there is not",
+                      (long long)bundle->number, text);
+}
+
+static int is_null(sqlite3_stmt *stmt, int column) {
+  return sqlite3_column_type(stmt, column) == SQLITE_NULL;
+}
+
+tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
+  bundle->number = sqlite3_column_int64(stmt, NUMBER);
+  bundle->keys = is_null(stmt, KEYS) ? -1 : sqlite3_column_int64(stmt, KEYS);
+  bundle->claims = sqlite3_column_int64(stmt, CLAIMS);
+  bundle->failures = sqlite3_column_int64(stmt, FAILURES);
+  bundle->has_worker = !is_null(stmt, WORKER);
+  bundle->lease = sqlite3_column_int64(stmt, LEASE);
+  bundle->since = sqlite3_column_int64(stmt, SINCE);
+  bundle->until = sqlite3_column_int64(stmt, UNTIL);
+  bundle->lease_length = sqlite3_column_int64(stmt, LEASE_LENGTH);
+  bundle->claimed_at = sqlite3_column_int64(stmt, CLAIMED_AT);
+  bundle->finished_at = sqlite3_column_int64(stmt, FINISHED_AT);
+  bundle->seconds = is_null(stmt, SECONDS) ? -1 : sqlite3_column_double(stmt, SECONDS);
+  bundle->has_message = !is_null(stmt, MESSAGE);
+  const char *boot = (const char *)sqlite3_column_text(stmt, BOOT);
+  sqlite3_snprintf(sizeof bundle->boot, bundle->boot, "%s", boot == NULL ? "" : boot);
+  tr_code code = read_state(stmt, bundle, err);
+  if (code == TR_OK) code = read_bytes(stmt, START, &bundle->start, err);
+  if (code == TR_OK) code = read_bytes(stmt, END, &bundle->end, err);
+  if (code == TR_OK) code = read_bytes(stmt, WORKER, &bundle->worker, err);
+  if (code == TR_OK) code = read_bytes(stmt, MESSAGE, &bundle->message, err);
+  if (code == TR_OK) code = read_bytes(stmt, RECORD, &bundle->record, err);
+  return code;
+}
+
+int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row <= 0) return has_row;
+  tr_code code = tr_bundle_read(stmt, bundle, err);
+  sqlite3_reset(stmt);
+  sqlite3_clear_bindings(stmt);
+  return code == TR_OK ? 1 : -1;
+}
+
+/* --- Writing ------------------------------------------------------------------------------ */
+
+static tr_value integer_or_null(int has_value, int64_t integer) {
+  return has_value ? tr_value_integer(integer) : tr_value_null();
+}
+
+static int bind(sqlite3_stmt *stmt, int first, const tr_bundle *bundle) {
+  int was_claimed = bundle->claimed_at != 0;
+  tr_value values[COLUMNS] = {
+      [NUMBER] = integer_or_null(bundle->number != 0, bundle->number),
+      [START] = tr_value_blob(tr_buffer_bytes(&bundle->start)),
+      [END] = tr_value_blob(tr_buffer_bytes(&bundle->end)),
+      [STATE] = tr_value_text(tr_bytes_of_text(tr_bundle_state_names[bundle->state])),
+      [KEYS] = integer_or_null(bundle->keys >= 0, bundle->keys),
+      [CLAIMS] = tr_value_integer(bundle->claims),
+      [FAILURES] = tr_value_integer(bundle->failures),
+      [LEASE] = integer_or_null(bundle->lease != 0, bundle->lease),
+      [SINCE] = integer_or_null(was_claimed, bundle->since),
+      [UNTIL] = integer_or_null(was_claimed, bundle->until),
+      [LEASE_LENGTH] = integer_or_null(was_claimed, bundle->lease_length),
+      [CLAIMED_AT] = integer_or_null(was_claimed, bundle->claimed_at),
+      [FINISHED_AT] = integer_or_null(bundle->finished_at != 0, bundle->finished_at),
+      [SECONDS] = bundle->seconds < 0 ? tr_value_null() : tr_value_real(bundle->seconds),
+  };
+  if (bundle->has_worker) values[WORKER] = tr_value_text(tr_buffer_bytes(&bundle->worker));
+  if (was_claimed) values[BOOT] = tr_value_text(tr_bytes_of_text(bundle->boot));
+  if (bundle->has_message) values[MESSAGE] = tr_value_text(tr_buffer_bytes(&bundle->message));
+  if (bundle->record.size > 0) values[RECORD] = tr_value_blob(tr_buffer_bytes(&bundle->record));
+  int rc = SQLITE_OK;
+  for (int i = 0; i < COLUMNS && rc == SQLITE_OK; i++) {
+    rc = tr_bind_value(stmt, first + i, &values[i]);
+  }
+  return rc;
+}
+
+tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
+                         tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code =
+      tr_job_statement(job, second == NULL ? TR_BUNDLE_WRITE_ONE : TR_BUNDLE_WRITE_TWO, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = bind(stmt, 1, first);
+  if (rc == SQLITE_OK && second != NULL) rc = bind(stmt, COLUMNS + 1, second);
+  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
+  return tr_job_run(job, stmt, err);
+}
+
+void tr_bundle_let_go(tr_bundle *bundle) {
+  bundle->lease = 0;
+  bundle->has_worker = 0;
+  bundle->claimed_at = 0;
+}
+
+tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error *err) {
+  tr_restriction restriction = {.kind = TR_BYTES, .bytes = {bundle->start, bundle->end}};
+  return tr_restriction_text(&restriction, text, err);
+}
+
+/* --- Whose it is -------------------------------------------------------------------------- */
+
+/* Says what is wrong with the bundle that the call names. */
+static tr_code refuse(const tr_job *job, const tr_bundle_call *call, const char *reason,
+                      tr_error *err) {
+  tr_buffer text = {0};
+  tr_code code = tr_restriction_text(call->bundle, &text, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&text, 0, err);
+  if (code == TR_OK) {
+    code = tr_error_set(err, TR_INVALID_STATE, "%s: bundle %s of job %s %s", call->function,
+                        (const char *)text.data, job->name, reason);
+  }
+  tr_buffer_free(&text);
+  return code;
+}
+
+static tr_code refuse_other_worker(const tr_job *job, const tr_bundle_call *call,
+                                   const tr_bundle *bundle, tr_error *err) {
+  char reason[240];
+  sqlite3_snprintf(sizeof reason, reason,
+                   "is now claimed by worker '%.*s': the lease of this claim ran out",
+                   bundle->worker.size > 100 ? 100 : (int)bundle->worker.size,
+                   (const char *)bundle->worker.data);
+  return refuse(job, call, reason, err);
+}
+
+/*
+** A claim is known by its lease, which the claiming connection remembers, or by the worker's name. Where
+** neither is at hand (another process, and no name given) only a bundle that was claimed a single time
+** can have but one owner.
+*/
+static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const tr_bundle *bundle,
+                           tr_error *err) {
+  if (call->worker != NULL) {
+    if (tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0) return TR_OK;
+    return refuse_other_worker(job, call, bundle, err);
+  }
+  if (tr_jobs_has_lease(job->jobs, bundle->lease) || bundle->claims == 1) return TR_OK;
+  return refuse_other_worker(job, call, bundle, err);
+}
+
+/* Reads the bundle that the call names, in whatever state it is. */
+static tr_code find(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle, tr_error *err) {
+  const tr_byte_key_range *range = &call->bundle->bytes;
+  tr_value start = tr_value_blob(tr_buffer_bytes(&range->start));
+  sqlite3_stmt *stmt;
+  if (call->bundle->kind != TR_BYTES) return refuse(job, call, "is one of integers", err);
+  tr_code code = tr_job_statement(job, TR_BUNDLE_OF_START, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = tr_bind_value(stmt, 1, &start);
+  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
+  tr_error reason = {0};
+  int is_found = tr_bundle_step(job, stmt, bundle, &reason);
+  if (is_found < 0) {
+    if (err != NULL) *err = reason;
+    return reason.code;
+  }
+  if (is_found == 0 ||
+      tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) != 0) {
+    return refuse(job, call, "is not there: it was never one, or was cut since it was claimed",
+                  err);
+  }
+  return TR_OK;
+}
+
+tr_code tr_bundle_find_failed(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
+                              tr_error *err) {
+  tr_code code = find(job, call, bundle, err);
+  if (code != TR_OK || bundle->state == TR_BUNDLE_FAILED) return code;
+  return refuse(job, call, "has not failed", err);
+}
+
+tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
+                           tr_error *err) {
+  static const char *const reasons[TR_BUNDLE_STATES] = {
+      [TR_BUNDLE_PENDING] = "is not claimed: it was given back, or its lease ran out",
+      [TR_BUNDLE_CLAIMED] = "",
+      [TR_BUNDLE_DONE] = "is done already",
+      [TR_BUNDLE_FAILED] = "has failed; job_retry() makes it pending again",
+  };
+  tr_code code = find(job, call, bundle, err);
+  if (code != TR_OK) return code;
+  if (bundle->state != TR_BUNDLE_CLAIMED) return refuse(job, call, reasons[bundle->state], err);
+  return check_owner(job, call, bundle, err);
+}

@@ -1,0 +1,124 @@
+/*
+** Bundles: rows of NAME_bundles. Each is a range of keys and what became of it; all together they are
+** every key once, at all times.
+**
+** Ownership: a tr_bundle owns its buffers; all zero is one that owns nothing.
+*/
+#ifndef TR_EXT_BUNDLES_H
+#define TR_EXT_BUNDLES_H
+
+#include "job.h"
+
+typedef enum tr_bundle_state {
+  TR_BUNDLE_PENDING,
+  TR_BUNDLE_CLAIMED,
+  TR_BUNDLE_DONE,
+  TR_BUNDLE_FAILED,
+  TR_BUNDLE_STATES
+} tr_bundle_state;
+
+/* "pending", ... as in the table. */
+extern const char *const tr_bundle_state_names[TR_BUNDLE_STATES];
+
+typedef struct tr_bundle {
+  int64_t number; /* the row's; 0: it is to be a new row */
+  tr_buffer start;
+  tr_buffer end; /* empty: no upper bound */
+  tr_bundle_state state;
+  int64_t keys;     /* how many keys it had when they were counted; -1: never counted */
+  int64_t claims;   /* how often it, or what it was cut from, was claimed */
+  int64_t failures; /* claims that came to nothing, since job_retry */
+
+  /* Of the last claim. */
+  int has_worker;
+  tr_buffer worker;
+  int64_t lease; /* a random number; 0: nobody holds it */
+  char boot[TR_BOOT_NAME_SIZE];
+  int64_t since; /* ticks */
+  int64_t until;
+  int64_t lease_length; /* microseconds that the claim asked for */
+  int64_t claimed_at;   /* milliseconds since 1970; 0: never */
+  int64_t finished_at;  /* 0: not yet */
+  double seconds;       /* how long it took; below 0: not known */
+
+  int has_message;
+  tr_buffer message; /* of the last failure */
+  tr_buffer record;  /* key_record.h; empty: none */
+} tr_bundle;
+
+void tr_bundle_free(tr_bundle *bundle);
+
+/* Reads the bundle in which a TR_BUNDLE_... statement stands. TR_NO_MEMORY; TR_CORRUPT: no such row. */
+tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
+
+/*
+** Writes one or two bundles, in one statement: all or nothing. With two, the first must be the one whose
+** row is there, so that its range has shrunk before the second takes the rest.
+*/
+tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
+                         tr_error *err);
+
+/* Steps a TR_BUNDLE_... statement that gives at most one row: 1 `*bundle` is read, 0 none, -1. */
+int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
+
+/* Nobody holds it from here on. */
+void tr_bundle_let_go(tr_bundle *bundle);
+
+/* Appends the bundle's restriction. */
+tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error *err);
+
+/* --- What a call names -------------------------------------------------------------------- */
+
+typedef struct tr_bundle_call {
+  const char *function;
+  tr_restriction *bundle;
+  const tr_bytes *worker; /* NULL: whoever claimed on this connection */
+} tr_bundle_call;
+
+/*
+** Finds the claimed bundle that the call means, if it is the caller's. TR_INVALID_STATE says why not: no
+** such bundle, not claimed, claimed by another since.
+*/
+tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
+                           tr_error *err);
+
+/* Finds the failed bundle that the call names. TR_INVALID_STATE: there is no such, or it has not failed. */
+tr_code tr_bundle_find_failed(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
+                              tr_error *err);
+
+/* --- What can be done with them (each between tr_job_begin and tr_job_end) ----------------- */
+
+typedef struct tr_claim {
+  const char *function;
+  tr_bytes worker;
+  int64_t max_keys;
+  double lease_seconds;
+} tr_claim;
+
+/* Claims a bundle: 1, `*bundle` is what was claimed; 0, none is free; -1. */
+int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
+                 tr_bundle *bundle, tr_error *err);
+
+tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                       tr_error *err);
+/* `seconds` below 0: as long as the claim asked for. */
+tr_code tr_bundle_heartbeat(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                            double seconds, tr_error *err);
+tr_code tr_bundle_give_back(tr_job *job, tr_bundle *bundle, tr_error *err);
+
+/*
+** An attempt came to nothing. The bundle becomes pending again; after max_attempts it is halved, and each
+** half has one attempt before it is halved in turn; a single key has failed.
+*/
+tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                       tr_bytes message, tr_error *err);
+
+/* Makes what is done pending again where keys have come since, up to some keys from `start` on. */
+tr_code tr_job_rescan(tr_job *job, const char *function, tr_buffer *start, int64_t *found,
+                      int *is_complete, tr_error *err);
+
+/* Counts the keys of [start, end), up to `limit`, and sets `last` to the last one (NULL: not wanted). */
+tr_code tr_job_count_keys(tr_job *job, tr_bytes start, tr_bytes end, int64_t limit, int64_t *count,
+                          tr_buffer *last, tr_error *err);
+
+#endif

@@ -1,0 +1,535 @@
+/*
+** Open jobs: a list for each connection, the statements of each, transactions.
+**
+** A virtual table is disconnected whenever the schema is read anew, and that may happen inside any
+** statement that we step. So a job is counted: its table holds one reference, a call that uses it another.
+*/
+#include "job.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "range/byte_key.h"
+
+/* How many leases a connection remembers; a worker rarely holds more than one. */
+enum { LEASES = 512 };
+
+struct tr_jobs {
+  tr_job *first;
+  int64_t leases[LEASES]; /* a ring; 0: none */
+  int next_lease;
+};
+
+/* --- The list ----------------------------------------------------------------------------- */
+
+tr_jobs *tr_jobs_of_host(tr_host *host) {
+  static const char owner[] = "jobs";
+  tr_jobs *jobs = tr_host_state(host, owner);
+  if (jobs != NULL) return jobs;
+  jobs = tr_malloc(sizeof *jobs);
+  if (jobs == NULL) return NULL;
+  memset(jobs, 0, sizeof *jobs);
+  if (tr_host_set_state(host, owner, jobs, tr_free) != TR_OK) return NULL;
+  return jobs;
+}
+
+void tr_jobs_note_lease(tr_jobs *jobs, int64_t lease) {
+  jobs->leases[jobs->next_lease] = lease;
+  jobs->next_lease = (jobs->next_lease + 1) % LEASES;
+}
+
+int tr_jobs_has_lease(const tr_jobs *jobs, int64_t lease) {
+  for (int i = 0; i < LEASES; i++) {
+    if (jobs->leases[i] == lease) return 1;
+  }
+  return 0;
+}
+
+void tr_job_forget_statements(tr_job *job) {
+  for (int i = 0; i < TR_JOB_STATEMENTS; i++) {
+    sqlite3_finalize(job->statements[i]);
+    job->statements[i] = NULL;
+  }
+}
+
+static void forget_source(tr_job *job) {
+  tr_statement_reader_free(job->keys);
+  job->keys = NULL;
+  if (job->has_source) tr_source_table_free(&job->source);
+  job->has_source = 0;
+}
+
+void tr_job_release(tr_job *job) {
+  if (job == NULL || --job->references > 0) return;
+  tr_job_forget_statements(job);
+  forget_source(job);
+  tr_module_arguments_free(&job->arguments);
+  sqlite3_free(job->schema);
+  sqlite3_free(job->name);
+  sqlite3_free(job->id);
+  sqlite3_free(job->source_key);
+  tr_free(job);
+}
+
+tr_code tr_job_create(tr_jobs *jobs, sqlite3 *db, const char *schema, const char *name,
+                      tr_module_arguments *arguments, tr_job **job_out, tr_error *err) {
+  tr_job *job = tr_malloc(sizeof *job);
+  *job_out = NULL;
+  if (job == NULL) {
+    tr_module_arguments_free(arguments);
+    return tr_error_no_memory(err);
+  }
+  memset(job, 0, sizeof *job);
+  job->references = 1;
+  job->jobs = jobs;
+  job->db = db;
+  job->arguments = *arguments;
+  job->schema = sqlite3_mprintf("%s", schema);
+  job->name = sqlite3_mprintf("%s", name);
+  if (job->schema == NULL || job->name == NULL) {
+    tr_job_release(job);
+    return tr_error_no_memory(err);
+  }
+  *job_out = job;
+  return TR_OK;
+}
+
+void tr_job_connect(tr_job *job) {
+  job->next = job->jobs->first;
+  job->jobs->first = job;
+}
+
+void tr_job_disconnect(tr_job *job) {
+  tr_job **at = &job->jobs->first;
+  while (*at != NULL && *at != job) at = &(*at)->next;
+  if (*at == job) *at = job->next;
+  tr_job_release(job);
+}
+
+tr_code tr_job_rename(tr_job *job, const char *name, tr_error *err) {
+  char *copy = sqlite3_mprintf("%s", name);
+  if (copy == NULL) return tr_error_no_memory(err);
+  tr_job_forget_statements(job);
+  sqlite3_free(job->name);
+  job->name = copy;
+  return TR_OK;
+}
+
+/* --- Finding ------------------------------------------------------------------------------ */
+
+static int has_table(sqlite3 *db, const char *schema, const char *name) {
+  return sqlite3_table_column_metadata(db, schema, name, NULL, NULL, NULL, NULL, NULL, NULL) ==
+         SQLITE_OK;
+}
+
+/* The attached database that has a table of that name, a copy; `*schema` NULL: none has. */
+static tr_code find_attached(sqlite3 *db, const char *name, char **schema, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = TR_OK;
+  int rc = sqlite3_prepare_v2(db, "SELECT name FROM pragma_database_list WHERE seq > 1", -1, &stmt,
+                              NULL);
+  while (rc == SQLITE_OK && *schema == NULL && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    const char *candidate = (const char *)sqlite3_column_text(stmt, 0);
+    rc = candidate == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    if (candidate == NULL || !has_table(db, candidate, name)) continue;
+    *schema = sqlite3_mprintf("%s", candidate);
+    if (*schema == NULL) rc = SQLITE_NOMEM;
+  }
+  if (rc != SQLITE_OK && rc != SQLITE_DONE) code = tr_error_of_sqlite(err, db, rc);
+  sqlite3_finalize(stmt);
+  return code;
+}
+
+/* Where the table is, looking as SQLite does: temp, main, then what is attached. */
+static tr_code find_schema(sqlite3 *db, const char *given, const char *name, char **schema,
+                           tr_error *err) {
+  static const char *const first[] = {"temp", "main"};
+  *schema = NULL;
+  if (given != NULL && !has_table(db, given, name)) return TR_OK;
+  const char *found = given;
+  for (int i = 0; i < 2 && found == NULL; i++) {
+    if (has_table(db, first[i], name)) found = first[i];
+  }
+  if (found == NULL) return find_attached(db, name, schema, err);
+  *schema = sqlite3_mprintf("%s", found);
+  return *schema == NULL ? tr_error_no_memory(err) : TR_OK;
+}
+
+static tr_job *find_connected(const tr_jobs *jobs, const char *schema, const char *name) {
+  tr_job *job = jobs->first;
+  while (job != NULL &&
+         (sqlite3_stricmp(job->schema, schema) != 0 || sqlite3_stricmp(job->name, name) != 0)) {
+    job = job->next;
+  }
+  return job;
+}
+
+/* Makes SQLite connect the table, by preparing a statement on it. */
+static tr_code connect_table(sqlite3 *db, const char *schema, const char *name, tr_error *err) {
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendall(sql, "SELECT 1 FROM ");
+  tr_sql_append_table(sql, schema, name);
+  sqlite3_str_appendall(sql, " LIMIT 0");
+  sqlite3_stmt *stmt;
+  tr_code code = tr_sql_prepare(db, sql, &stmt, err);
+  sqlite3_finalize(stmt);
+  return code;
+}
+
+tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_value *value,
+                     tr_job **job, tr_error *err) {
+  tr_bytes text;
+  char *given = NULL;
+  char *name = NULL;
+  char *schema = NULL;
+  tr_error reason = {0};
+  *job = NULL;
+  tr_code code = tr_argument_text(function, "job", value, &text, err);
+  if (code != TR_OK) return code;
+  tr_value argument = tr_value_of_sqlite(value);
+  code = tr_table_name_parse(text, &given, &name, &reason);
+  if (code == TR_OK) code = find_schema(db, given, name, &schema, &reason);
+  if (code == TR_OK && schema == NULL) {
+    code = tr_error_set(&reason, TR_INVALID_ARGUMENT, "there is no such job");
+  }
+  if (code == TR_OK) *job = find_connected(jobs, schema, name);
+  if (code == TR_OK && *job == NULL) {
+    code = connect_table(db, schema, name, &reason);
+    if (code == TR_OK) *job = find_connected(jobs, schema, name);
+    if (code == TR_OK && *job == NULL) {
+      code = tr_error_set(&reason, TR_INVALID_ARGUMENT, "this table is not a scan_job");
+    }
+  }
+  if (*job != NULL) (*job)->references++;
+  if (code == TR_INVALID_ARGUMENT) {
+    tr_argument_refused(err, function, "job", &argument, &reason);
+  } else if (code != TR_OK && err != NULL) {
+    *err = reason;
+  }
+  tr_free(given);
+  tr_free(name);
+  sqlite3_free(schema);
+  return code;
+}
+
+/* --- Statements --------------------------------------------------------------------------- */
+
+/* In these texts @ is the table of bundles, # that of the job, $ the columns of a bundle. */
+#define EXPIRED                          \
+  "CASE WHEN boot = ?1 THEN until <= ?2" \
+  " ELSE ?3 NOT BETWEEN claimed_at AND claimed_at + (until - since) / 1000 - 1 END"
+
+static const char *const texts[TR_JOB_STATEMENTS] = {
+    [TR_JOB_BEGIN] = "BEGIN",
+    [TR_JOB_COMMIT] = "COMMIT",
+    [TR_JOB_ROLLBACK] = "ROLLBACK",
+    [TR_JOB_SAVEPOINT] = "SAVEPOINT scan_job",
+    [TR_JOB_RELEASE] = "RELEASE scan_job",
+    [TR_JOB_ROLLBACK_TO] = "ROLLBACK TO scan_job",
+    /* Changes nothing, and needs the write lock for that. */
+    [TR_JOB_LOCK] = "UPDATE # SET id = id WHERE 0",
+    [TR_JOB_READ] = "SELECT id, schema_version, source_key, keys_timed, seconds_timed FROM #",
+    [TR_JOB_TIME] = "UPDATE # SET keys_timed = ?1, seconds_timed = ?2",
+    [TR_BUNDLE_EXPIRED] =
+        "SELECT $ FROM @ WHERE state = 'claimed' AND " EXPIRED " ORDER BY until LIMIT 1",
+    [TR_BUNDLE_FRESH] = "SELECT $ FROM @ WHERE state = 'pending' AND keys IS NULL LIMIT 1",
+    [TR_BUNDLE_LARGEST] = "SELECT $ FROM @ WHERE state = 'pending' AND keys >= 0"
+                          " ORDER BY keys DESC, bundle LIMIT 1",
+    [TR_BUNDLE_OF_START] = "SELECT $ FROM @ WHERE start_key = ?1",
+    [TR_BUNDLE_NEXT_DONE] = "SELECT $ FROM @ WHERE +state = 'done' AND start_key >= ?1"
+                            " ORDER BY start_key LIMIT 1",
+    [TR_BUNDLE_RETRY_ALL] = "UPDATE @ SET state = 'pending', failures = 0 WHERE state = 'failed'",
+    [TR_BUNDLE_ALL] = "SELECT $ FROM @ ORDER BY start_key",
+    [TR_BUNDLE_WORKERS] = "SELECT count(DISTINCT worker) FROM @ WHERE state = 'claimed'"
+                          " AND worker <> ?4 AND NOT " EXPIRED,
+    [TR_JOB_COUNTS] =
+        "SELECT state, count(*), sum(keys), count(*) - count(keys) FROM @ GROUP BY state",
+    [TR_JOB_RECENT] = "SELECT sum(keys), min(claimed_at), max(finished_at) FROM"
+                      " (SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
+                      " ORDER BY bundle DESC LIMIT 200)",
+};
+
+/* The columns of a bundle, in the order in which bundles.c reads and binds them. */
+static const char *const columns[] = {
+    "bundle",       "start_key",  "end_key",     "state",   "keys",    "claims",
+    "failures",     "worker",     "lease",       "boot",    "since",   "until",
+    "lease_length", "claimed_at", "finished_at", "seconds", "message", "record",
+};
+
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static void append_shadow(const tr_job *job, const char *suffix, sqlite3_str *sql) {
+  tr_sql_append_identifier(sql, job->schema);
+  sqlite3_str_appendf(sql, ".\"%w_%s\"", job->name, suffix);
+}
+
+static void append_columns(sqlite3_str *sql) {
+  for (int i = 0; i < COLUMNS; i++)
+    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", columns[i]);
+}
+
+void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
+  for (; *text != '\0'; text++) {
+    switch (*text) {
+    case '@': append_shadow(job, "bundles", sql); break;
+    case '#': append_shadow(job, "job", sql); break;
+    case '$': append_columns(sql); break;
+    default: sqlite3_str_append(sql, text, 1);
+    }
+  }
+}
+
+/* Rows by their numbers: new ones are added, others replaced, all in one statement. */
+static void append_write(const tr_job *job, int rows, sqlite3_str *sql) {
+  tr_job_append_sql(job, "INSERT INTO @($) VALUES ", sql);
+  for (int row = 0; row < rows; row++) {
+    for (int i = 0; i < COLUMNS; i++) {
+      sqlite3_str_appendf(sql, "%s?%d",
+                          i > 0      ? ", "
+                          : row == 0 ? "("
+                                     : "), (",
+                          row * COLUMNS + i + 1);
+    }
+  }
+  sqlite3_str_appendall(sql, ") ON CONFLICT(bundle) DO UPDATE SET ");
+  for (int i = 1; i < COLUMNS; i++) {
+    sqlite3_str_appendf(sql, "%s%s = excluded.%s", i == 1 ? "" : ", ", columns[i], columns[i]);
+  }
+}
+
+tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr_error *err) {
+  if (job->statements[number] == NULL) {
+    sqlite3_str *sql = sqlite3_str_new(job->db);
+    switch (number) {
+    case TR_BUNDLE_WRITE_ONE: append_write(job, 1, sql); break;
+    case TR_BUNDLE_WRITE_TWO: append_write(job, 2, sql); break;
+    default: tr_job_append_sql(job, texts[number], sql);
+    }
+    tr_code code = tr_sql_prepare(job->db, sql, &job->statements[number], err);
+    if (code != TR_OK) return code;
+  }
+  *stmt = job->statements[number];
+  return TR_OK;
+}
+
+int tr_job_step(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {
+  int rc = sqlite3_step(stmt);
+  if (rc == SQLITE_ROW) return 1;
+  int result = 0;
+  if (rc != SQLITE_DONE) {
+    tr_error_of_sqlite(err, job->db, rc);
+    result = -1;
+  }
+  sqlite3_reset(stmt);
+  sqlite3_clear_bindings(stmt);
+  return result;
+}
+
+tr_code tr_job_run(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {
+  tr_error reason = {0};
+  if (tr_job_step(job, stmt, &reason) >= 0) {
+    sqlite3_reset(stmt);
+    return TR_OK;
+  }
+  if (err != NULL) *err = reason;
+  return reason.code;
+}
+
+tr_code tr_job_do(tr_job *job, tr_job_sql sql, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = tr_job_statement(job, sql, &stmt, err);
+  return code == TR_OK ? tr_job_run(job, stmt, err) : code;
+}
+
+/* --- Transactions ------------------------------------------------------------------------- */
+
+/* Whether a statement of the connection is in the middle of writing: then no transaction can end. */
+static int is_writing(sqlite3 *db) {
+  for (sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL); stmt != NULL;
+       stmt = sqlite3_next_stmt(db, stmt)) {
+    if (sqlite3_stmt_busy(stmt) && !sqlite3_stmt_readonly(stmt)) return 1;
+  }
+  return 0;
+}
+
+static tr_code open_scope(tr_job *job, tr_job_transaction *transaction, tr_error *err) {
+  transaction->scope = is_writing(job->db)                    ? TR_SCOPE_STATEMENT
+                       : sqlite3_get_autocommit(job->db) != 0 ? TR_SCOPE_OWN
+                                                              : TR_SCOPE_NESTED;
+  if (transaction->scope == TR_SCOPE_STATEMENT) return TR_OK;
+  return tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_BEGIN : TR_JOB_SAVEPOINT, err);
+}
+
+/* Reads the job's row. The texts are borrowed until the statement is reset. */
+static tr_code read_row(tr_job *job, const char *function, sqlite3_stmt **stmt, tr_error *err) {
+  tr_error reason = {0};
+  tr_code code = tr_job_statement(job, TR_JOB_READ, stmt, err);
+  if (code != TR_OK) return code;
+  int has_row = tr_job_step(job, *stmt, &reason);
+  if (has_row < 0) {
+    if (err != NULL) *err = reason;
+    return reason.code;
+  }
+  if (has_row == 0) {
+    return tr_error_set(err, TR_CORRUPT, "%s: table %s_job is empty", function, job->name);
+  }
+  int64_t version = sqlite3_column_int64(*stmt, 1);
+  if (version == TR_JOB_SCHEMA_VERSION) return TR_OK;
+  sqlite3_reset(*stmt);
+  return tr_error_set(err, TR_INVALID_STATE,
+                      "%s: job %s has tables of version %lld; this tranche knows version %d",
+                      function, job->name, (long long)version, TR_JOB_SCHEMA_VERSION);
+}
+
+/* A copy of a column's text. NULL: out of memory. */
+static char *copy_column(sqlite3_stmt *stmt, int column) {
+  const char *text = (const char *)sqlite3_column_text(stmt, column);
+  return text == NULL ? NULL : sqlite3_mprintf("%s", text);
+}
+
+tr_code tr_job_load(tr_job *job, const char *function, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = read_row(job, function, &stmt, err);
+  if (code != TR_OK) return code;
+  sqlite3_free(job->id);
+  sqlite3_free(job->source_key);
+  job->id = copy_column(stmt, 0);
+  job->source_key = copy_column(stmt, 2);
+  sqlite3_reset(stmt);
+  return job->id == NULL || job->source_key == NULL ? tr_error_no_memory(err) : TR_OK;
+}
+
+static tr_code look_at_row(tr_job *job, const char *function, tr_job_transaction *transaction,
+                           tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = job->id == NULL ? tr_job_load(job, function, err) : TR_OK;
+  if (code == TR_OK) code = read_row(job, function, &stmt, err);
+  if (code != TR_OK) return code;
+  const char *id = (const char *)sqlite3_column_text(stmt, 0);
+  if (id == NULL) {
+    code = tr_error_no_memory(err);
+  } else if (strcmp(id, job->id) != 0) {
+    code = tr_error_set(err, TR_INVALID_STATE, "%s: job %s was made anew meanwhile", function,
+                        job->name);
+  }
+  transaction->keys_timed = sqlite3_column_double(stmt, 3);
+  transaction->seconds_timed = sqlite3_column_double(stmt, 4);
+  sqlite3_reset(stmt);
+  return code;
+}
+
+tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
+                     tr_error *err) {
+  *transaction = (tr_job_transaction){0};
+  tr_code code = open_scope(job, transaction, err);
+  if (code != TR_OK) return code;
+  code = tr_job_do(job, TR_JOB_LOCK, err);
+  if (code == TR_OK) code = look_at_row(job, function, transaction, err);
+  tr_moment_now(&transaction->now);
+  return code == TR_OK ? TR_OK : tr_job_end(job, transaction, code, err);
+}
+
+/* Takes back what was done; where SQLite has done so already there is nothing to do. */
+static void take_back(tr_job *job, const tr_job_transaction *transaction) {
+  if (transaction->scope == TR_SCOPE_STATEMENT || sqlite3_get_autocommit(job->db) != 0) return;
+  if (transaction->scope == TR_SCOPE_OWN) {
+    tr_job_do(job, TR_JOB_ROLLBACK, NULL);
+  } else {
+    tr_job_do(job, TR_JOB_ROLLBACK_TO, NULL);
+    tr_job_do(job, TR_JOB_RELEASE, NULL);
+  }
+}
+
+tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code,
+                   tr_error *err) {
+  if (code == TR_OK && transaction->scope != TR_SCOPE_STATEMENT) {
+    code = tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_COMMIT : TR_JOB_RELEASE, err);
+  }
+  if (code != TR_OK) take_back(job, transaction);
+  return code;
+}
+
+/* --- The source --------------------------------------------------------------------------- */
+
+tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
+                           tr_error *err) {
+  const tr_module_arguments *arguments = &job->arguments;
+  const char *schema = arguments->schema;
+  if (schema == NULL && has_table(job->db, job->schema, arguments->table)) schema = job->schema;
+  tr_code code = tr_source_table_read(source, job->db, function, schema, arguments->table, err);
+  if (code != TR_OK) return code;
+  code =
+      tr_source_table_set_key(source, job->db, function, &arguments->clauses[TR_JOB_KEY].list, err);
+  if (code != TR_OK) tr_source_table_free(source);
+  return code;
+}
+
+tr_code tr_job_describe_key(const tr_source_table *source, tr_buffer *text, tr_error *err) {
+  static const char *const forms[] = {
+      [TR_KEY_NONE] = "none", [TR_KEY_ROWID] = "rowid",      [TR_KEY_TEXT] = "text",
+      [TR_KEY_BLOB] = "blob", [TR_KEY_ENCODED] = "byte_key",
+  };
+  const tr_source_key *key = &source->key;
+  tr_code code = tr_buffer_printf(text, err, "%s(", forms[key->form]);
+  for (int i = 0; i < key->column_count && code == TR_OK && key->form != TR_KEY_ROWID; i++) {
+    code = tr_buffer_printf(text, err, "%s%s", i == 0 ? "" : ", ",
+                            source->columns[key->columns[i]].name);
+  }
+  if (code == TR_OK && key->has_null_breaker) code = tr_buffer_append_text(text, ", rowid", err);
+  if (code == TR_OK) code = tr_buffer_append_text(text, ")", err);
+  return code;
+}
+
+/* Restrictions were written in one form of key; another would read them as other rows. */
+static tr_code check_key(const tr_job *job, const char *function, const tr_source_table *source,
+                         tr_error *err) {
+  tr_buffer text = {0};
+  tr_code code = tr_job_describe_key(source, &text, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&text, 0, err);
+  if (code == TR_OK && strcmp((const char *)text.data, job->source_key) != 0) {
+    code = tr_error_set(err, TR_INVALID_STATE,
+                        "%s: the key of %s is now %s, and job %s was made for %s", function,
+                        source->name, (const char *)text.data, job->name, job->source_key);
+  }
+  tr_buffer_free(&text);
+  return code;
+}
+
+static tr_code read_source_again(tr_job *job, const char *function, tr_error *err) {
+  forget_source(job);
+  tr_code code = tr_job_read_source(job, function, &job->source, err);
+  if (code != TR_OK) return code;
+  job->has_source = 1;
+  code = check_key(job, function, &job->source, err);
+  tr_statement_request request = {
+      .function = "scan_job", .source = &job->source, .wants_key = 1, .output_count = 0};
+  if (code == TR_OK) code = tr_statement_reader_create(job->db, &request, &job->keys, err);
+  if (code != TR_OK) forget_source(job);
+  return code;
+}
+
+tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
+  if (job->has_source) {
+    tr_error reason;
+    int is_current = tr_source_table_is_current(&job->source, job->db, function, &reason);
+    if (is_current == 1) return TR_OK;
+    if (is_current < 0) {
+      if (err != NULL) *err = reason;
+      return reason.code;
+    }
+  }
+  return read_source_again(job, function, err);
+}
+
+tr_code tr_job_key_behind(const tr_job *job, tr_bytes key, tr_buffer *bound, tr_error *err) {
+  tr_code code = tr_buffer_set(bound, key, err);
+  if (code != TR_OK) return code;
+  if (job->source.key.form == TR_KEY_ROWID) {
+    int64_t rowid = tr_byte_key_to_rowid(key.data);
+    if (rowid < INT64_MAX) {
+      tr_byte_key_of_rowid(rowid + 1, bound->data);
+      return TR_OK;
+    }
+  }
+  return tr_buffer_append_byte(bound, 0, err);
+}

@@ -1,0 +1,202 @@
+/*
+** An open job: what the parts of scan_job share. How a job is found by its name, its statements, its
+** transactions.
+**
+**   scan_job.c       the module: the virtual table, creating and dropping a job
+**   job.c            open jobs, their statements and transactions
+**   bundles.c        rows of the bundle table: reading, writing, finding one by its restriction
+**   job_claim.c      claiming and carving
+**   job_end.c        done, heartbeat, release, fail, retry
+**   job_rescan.c     looking for rows behind the position
+**   job_progress.c   the table-valued job_progress
+**   job_functions.c  the SQL functions, which read arguments and call these
+**   job_integrity.c  whether the bundles are what they must be
+**   key_record.c     what keys a bundle had
+**
+** All that decides anything stands in the shadow tables NAME_bundles and NAME_job, so ROLLBACK takes
+** it back like any other row. In memory are prepared statements, and numbers of leases that this
+** connection took (tr_jobs_note_lease), which are only ever compared with the table.
+**
+** Thread-safety: belongs to the thread that uses the connection.
+*/
+#ifndef TR_EXT_JOB_H
+#define TR_EXT_JOB_H
+
+#include "host/lease_clock.h"
+#include "host/source_table.h"
+#include "host/sqlite_host.h"
+#include "host/statement_reader.h"
+
+/* Of the shadow tables; stored in NAME_job. */
+#define TR_JOB_SCHEMA_VERSION 1
+
+/* The statements of a job; their texts are in job.c. */
+typedef enum tr_job_sql {
+  TR_JOB_BEGIN,
+  TR_JOB_COMMIT,
+  TR_JOB_ROLLBACK,
+  TR_JOB_SAVEPOINT,
+  TR_JOB_RELEASE,
+  TR_JOB_ROLLBACK_TO,
+  TR_JOB_LOCK,
+  TR_JOB_READ,
+  TR_JOB_TIME,
+  TR_BUNDLE_EXPIRED,
+  TR_BUNDLE_FRESH,
+  TR_BUNDLE_LARGEST,
+  TR_BUNDLE_OF_START,
+  TR_BUNDLE_NEXT_DONE,
+  TR_BUNDLE_WRITE_ONE,
+  TR_BUNDLE_WRITE_TWO,
+  TR_BUNDLE_RETRY_ALL,
+  TR_BUNDLE_ALL,
+  TR_BUNDLE_WORKERS,
+  TR_JOB_COUNTS,
+  TR_JOB_RECENT,
+  TR_JOB_STATEMENTS
+} tr_job_sql;
+
+typedef struct tr_jobs tr_jobs;
+
+typedef struct tr_job {
+  int references;
+  struct tr_job *next; /* in its connection's list, while it is connected */
+  tr_jobs *jobs;
+  sqlite3 *db;
+  char *schema;
+  char *name;
+  char *id;         /* random, made with the job: tells it from a later one of the same name */
+  char *source_key; /* the key as it was when the job was made (tr_job_describe_key) */
+
+  tr_module_arguments arguments; /* what CREATE VIRTUAL TABLE was given; its clauses are below */
+  int64_t max_attempts;
+  int64_t target_seconds; /* 0: bundles are as large as the claim says */
+
+  /* Read when keys are first needed. */
+  int has_source;
+  tr_source_table source;
+  tr_statement_reader *keys; /* walks the keys of the source, and nothing else */
+  sqlite3_stmt *statements[TR_JOB_STATEMENTS];
+} tr_job;
+
+/* --- Finding jobs ------------------------------------------------------------------------- */
+
+/* The jobs of a connection; made when first asked for, released with the host. NULL: out of memory. */
+tr_jobs *tr_jobs_of_host(tr_host *host);
+
+/*
+** A new job with one reference, its virtual table's; nobody finds it until it is connected. `arguments`
+** are taken over, also on failure. TR_NO_MEMORY.
+*/
+tr_code tr_job_create(tr_jobs *jobs, sqlite3 *db, const char *schema, const char *name,
+                      tr_module_arguments *arguments, tr_job **job, tr_error *err);
+
+/* Puts the job into its connection's list, and takes it off; it lives on while a call is using it. */
+void tr_job_connect(tr_job *job);
+void tr_job_disconnect(tr_job *job);
+
+/* Reads `id` and `source_key` from the job's table. Errors as of tr_job_begin. */
+tr_code tr_job_load(tr_job *job, const char *function, tr_error *err);
+
+/* Finalizes the statements, before the tables that they are about are dropped. */
+void tr_job_forget_statements(tr_job *job);
+
+/* A new name: the statements are prepared again when they are needed. TR_NO_MEMORY changes nothing. */
+tr_code tr_job_rename(tr_job *job, const char *name, tr_error *err);
+
+/*
+** A reference to the job of that name (`backfill`, `aux.backfill`), to be released; connects its
+** table where nobody has used it yet. TR_INVALID_ARGUMENT: no such table, or not a job.
+*/
+tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_value *name,
+                     tr_job **job, tr_error *err);
+void tr_job_release(tr_job *job);
+
+/* Leases that this connection took. */
+void tr_jobs_note_lease(tr_jobs *jobs, int64_t lease);
+int tr_jobs_has_lease(const tr_jobs *jobs, int64_t lease);
+
+/* --- Statements --------------------------------------------------------------------------- */
+
+/* Appends SQL in which @ stands for the table of bundles, # for that of the job. */
+void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql);
+
+/*
+** The statement, prepared and reset, without values. TR_HOST when it does not compile: the shadow tables
+** are gone or damaged. Nobody finalizes it.
+*/
+tr_code tr_job_statement(tr_job *job, tr_job_sql sql, sqlite3_stmt **stmt, tr_error *err);
+
+/* Runs a statement that gives no rows to its end and resets it. */
+tr_code tr_job_run(tr_job *job, sqlite3_stmt *stmt, tr_error *err);
+
+/* One step: 1 a row, 0 the end (reset), -1 failed (reset). */
+int tr_job_step(tr_job *job, sqlite3_stmt *stmt, tr_error *err);
+
+/* Runs a statement without values. */
+tr_code tr_job_do(tr_job *job, tr_job_sql sql, tr_error *err);
+
+/* --- Transactions ------------------------------------------------------------------------- */
+
+typedef enum tr_job_scope {
+  TR_SCOPE_OWN,      /* a transaction of its own */
+  TR_SCOPE_NESTED,   /* a savepoint in the caller's */
+  TR_SCOPE_STATEMENT /* inside a statement that is writing: neither is possible */
+} tr_job_scope;
+
+typedef struct tr_job_transaction {
+  tr_job_scope scope;
+  tr_moment now;
+  /* From NAME_job. */
+  double keys_timed;
+  double seconds_timed;
+} tr_job_transaction;
+
+/*
+** Begins to change the job: a transaction of its own where none is open, else part of the caller's.
+** Takes the write lock first and so waits as busy_timeout says, or fails with SQLite's own extended code.
+** TR_INVALID_STATE: the job's tables are of a newer version, or the job was made anew meanwhile.
+** TR_HOST: SQLite's error, e.g. of a read-only database.
+*/
+tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
+                     tr_error *err);
+
+/*
+** Ends it: keeps the changes if `code` is TR_OK, else takes them back. Returns `code`, or the error of
+** the commit, after which nothing was changed. With TR_SCOPE_STATEMENT an error leaves it to the
+** caller's statement, which fails.
+*/
+tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code, tr_error *err);
+
+/* --- The source --------------------------------------------------------------------------- */
+
+/* The clauses of the module, in the order of its syntax table. */
+enum {
+  TR_JOB_KEY,
+  TR_JOB_COLUMNS,
+  TR_JOB_WHERE,
+  TR_JOB_MAX_ATTEMPTS,
+  TR_JOB_TARGET_SECONDS,
+  TR_JOB_CLAUSES
+};
+
+/*
+** Reads the source and its key. A name without a schema means the job's own, where there is such a table,
+** else what SQLite would find.
+*/
+tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
+                           tr_error *err);
+
+/* Appends the key in words: its form and its columns. Restrictions mean the same while this is the same. */
+tr_code tr_job_describe_key(const tr_source_table *source, tr_buffer *text, tr_error *err);
+
+/*
+** Makes `job->keys` ready. TR_INVALID_STATE: the source is gone, or has changed so that its key is
+** another.
+*/
+tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err);
+
+/* Makes `bound` the lowest key above `key`, or a bound that no key lies between. TR_NO_MEMORY. */
+tr_code tr_job_key_behind(const tr_job *job, tr_bytes key, tr_buffer *bound, tr_error *err);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+** Claiming: which range, how much of it, and writing that down.
+**
+** First what somebody lost (a lease that ran out), then the largest pending range. That is the rest of the
+** table, never counted, as long as there is some; then bundles that came back, the largest first. Of the
+** range the first keys are cut off; where they are counted, the range behind the last of them stays
+** pending. So however the keys lie and however long each takes, nobody waits for anybody until the last
+** bundle is handed out.
+**
+** Only keys are counted, not the rows that where(...) leaves: a claim reads a bounded piece of one index,
+** also where no row matches. The rest of the table ends in a range without an upper bound, which is never
+** done: rows that come behind the last one are claimed from it whenever they come.
+*/
+#include "bundles.h"
+
+#include <string.h>
+
+#include "key_record.h"
+
+/* How many keys to begin with while nothing is known of how long they take. */
+enum { FIRST_KEYS = 100 };
+
+/* What a walk over a range found. */
+typedef struct walk {
+  int64_t count;
+  int has_more;
+  tr_buffer last; /* the last key that was counted */
+  tr_key_record record;
+} walk;
+
+static void walk_free(walk *w) {
+  tr_buffer_free(&w->last);
+  tr_key_record_free(&w->record);
+}
+
+/* Counts up to `limit` keys from the bundle's start. */
+static tr_code walk_keys(tr_job *job, const tr_bundle *range, int64_t limit, walk *w,
+                         tr_error *err) {
+  tr_error reason = {0};
+  tr_position position;
+  *w = (walk){.record = {.is_rowid = job->source.key.form == TR_KEY_ROWID}};
+  tr_code code = tr_statement_reader_open(job->keys, tr_buffer_bytes(&range->start),
+                                          tr_buffer_bytes(&range->end), err);
+  if (code != TR_OK) return code;
+  int has_key;
+  while ((has_key = tr_statement_reader_next(job->keys, &position, &reason)) == 1) {
+    if (w->count == limit) {
+      w->has_more = 1;
+      break;
+    }
+    w->count++;
+    code = tr_key_record_add(&w->record, position.key, err);
+    if (code == TR_OK) code = tr_buffer_set(&w->last, position.key, err);
+    if (code != TR_OK) break;
+  }
+  tr_statement_reader_reset(job->keys);
+  if (has_key >= 0) return code;
+  if (err != NULL) *err = reason;
+  return reason.code;
+}
+
+tr_code tr_job_count_keys(tr_job *job, tr_bytes start, tr_bytes end, int64_t limit, int64_t *count,
+                          tr_buffer *last, tr_error *err) {
+  tr_error reason = {0};
+  tr_position position;
+  int has_key = 0;
+  *count = 0;
+  tr_code code = tr_statement_reader_open(job->keys, start, end, err);
+  if (code != TR_OK) return code;
+  while (*count < limit && code == TR_OK &&
+         (has_key = tr_statement_reader_next(job->keys, &position, &reason)) == 1) {
+    ++*count;
+    if (last != NULL && *count == limit) code = tr_buffer_set(last, position.key, err);
+  }
+  tr_statement_reader_reset(job->keys);
+  if (has_key >= 0) return code;
+  if (err != NULL) *err = reason;
+  return reason.code;
+}
+
+/* --- Which range -------------------------------------------------------------------------- */
+
+static int bind_moment(sqlite3_stmt *stmt, const tr_moment *now) {
+  int rc = now->boot[0] == '\0' ? sqlite3_bind_null(stmt, 1)
+                                : sqlite3_bind_text(stmt, 1, now->boot, -1, SQLITE_TRANSIENT);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 2, now->ticks);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 3, now->wall);
+  return rc;
+}
+
+static int find_expired(tr_job *job, const tr_moment *now, tr_bundle *range, tr_error *err) {
+  sqlite3_stmt *stmt;
+  if (tr_job_statement(job, TR_BUNDLE_EXPIRED, &stmt, err) != TR_OK) return -1;
+  int rc = bind_moment(stmt, now);
+  if (rc == SQLITE_OK) return tr_bundle_step(job, stmt, range, err);
+  tr_error_of_sqlite(err, job->db, rc);
+  return -1;
+}
+
+static int find_pending(tr_job *job, tr_job_sql which, tr_bundle *range, tr_error *err) {
+  sqlite3_stmt *stmt;
+  if (tr_job_statement(job, which, &stmt, err) != TR_OK) return -1;
+  return tr_bundle_step(job, stmt, range, err);
+}
+
+/* How many other workers hold a lease. */
+static int count_other_workers(tr_job *job, const tr_moment *now, tr_bytes worker, int64_t *count,
+                               tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_value name = tr_value_text(worker);
+  if (tr_job_statement(job, TR_BUNDLE_WORKERS, &stmt, err) != TR_OK) return -1;
+  int rc = bind_moment(stmt, now);
+  if (rc == SQLITE_OK) rc = tr_bind_value(stmt, 4, &name);
+  if (rc != SQLITE_OK) {
+    tr_error_of_sqlite(err, job->db, rc);
+    return -1;
+  }
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row == 1) *count = sqlite3_column_int64(stmt, 0);
+  sqlite3_reset(stmt);
+  return has_row;
+}
+
+/* --- How much ----------------------------------------------------------------------------- */
+
+/* As many keys as should take target_seconds, and never more than the claim allows. */
+static int64_t keys_wanted(const tr_job *job, const tr_job_transaction *transaction,
+                           const tr_claim *claim) {
+  if (job->target_seconds == 0) return claim->max_keys;
+  double keys = FIRST_KEYS;
+  if (transaction->keys_timed > 0) {
+    double each = transaction->seconds_timed / transaction->keys_timed;
+    double most = (double)claim->max_keys;
+    keys = (double)job->target_seconds < each * most ? (double)job->target_seconds / each : most;
+  }
+  if (keys < 1) return 1;
+  return keys < (double)claim->max_keys ? (int64_t)keys : claim->max_keys;
+}
+
+/*
+** With target_seconds the last keys of the table are shared among those who are working: each claim takes
+** its part of what is left, so that all end at nearly the same time.
+*/
+static tr_code share_last_keys(tr_job *job, const tr_job_transaction *transaction,
+                               const tr_claim *claim, const tr_bundle *range, walk *w,
+                               tr_error *err) {
+  int64_t others = 0;
+  if (job->target_seconds == 0 || range->claims > 0 || w->has_more || w->count < 2) return TR_OK;
+  if (count_other_workers(job, &transaction->now, claim->worker, &others, err) < 0) {
+    return err == NULL ? TR_HOST : err->code;
+  }
+  int64_t part = (w->count + others) / (others + 1);
+  if (part >= w->count) return TR_OK;
+  walk_free(w);
+  return walk_keys(job, range, part, w, err);
+}
+
+/* --- Writing it down ---------------------------------------------------------------------- */
+
+static tr_code lease_to(tr_bundle *bundle, const tr_job_transaction *transaction,
+                        const tr_claim *claim, tr_error *err) {
+  const tr_moment *now = &transaction->now;
+  do {
+    sqlite3_randomness(sizeof bundle->lease, &bundle->lease);
+  } while (bundle->lease == 0);
+  bundle->state = TR_BUNDLE_CLAIMED;
+  bundle->claims++;
+  bundle->since = now->ticks;
+  bundle->lease_length = (int64_t)(claim->lease_seconds * 1e6);
+  bundle->until = now->ticks + bundle->lease_length;
+  bundle->claimed_at = now->wall;
+  bundle->finished_at = 0;
+  bundle->seconds = -1;
+  bundle->has_worker = 1;
+  memcpy(bundle->boot, now->boot, sizeof bundle->boot);
+  return tr_buffer_set(&bundle->worker, claim->worker, err);
+}
+
+/* Makes `part` the beginning of `range` up to the last key that was walked, and `range` the rest. */
+static tr_code cut(tr_job *job, tr_bundle *range, const walk *w, tr_bundle *part, tr_error *err) {
+  *part = (tr_bundle){.claims = range->claims, .failures = range->failures, .seconds = -1};
+  tr_code code = tr_buffer_set(&part->start, tr_buffer_bytes(&range->start), err);
+  if (code == TR_OK) {
+    code = tr_job_key_behind(job, tr_buffer_bytes(&w->last), &part->end, err);
+  }
+  if (code == TR_OK) code = tr_buffer_set(&range->start, tr_buffer_bytes(&part->end), err);
+  if (code == TR_OK && range->has_message) {
+    part->has_message = 1;
+    code = tr_buffer_set(&part->message, tr_buffer_bytes(&range->message), err);
+  }
+  if (code != TR_OK) return code;
+  range->state = TR_BUNDLE_PENDING;
+  tr_bundle_let_go(range);
+  range->record.size = 0;
+  if (range->keys >= 0) range->keys = range->keys > w->count ? range->keys - w->count : 1;
+  return TR_OK;
+}
+
+/* Takes the walked keys of `range`, which becomes the bundle, or is cut. */
+static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
+                    tr_bundle *range, walk *w, tr_bundle *bundle, tr_error *err) {
+  int is_whole = !w->has_more && range->end.size > 0;
+  tr_bundle *rest = NULL;
+  tr_code code = TR_OK;
+  if (is_whole) {
+    *bundle = *range;
+    *range = (tr_bundle){0};
+  } else {
+    code = cut(job, range, w, bundle, err);
+    rest = range;
+  }
+  bundle->keys = w->count;
+  if (code == TR_OK) code = lease_to(bundle, transaction, claim, err);
+  if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
+  if (code == TR_OK) {
+    code = rest == NULL ? tr_bundles_write(job, bundle, NULL, err)
+                        : tr_bundles_write(job, rest, bundle, err);
+  }
+  if (code == TR_OK) tr_jobs_note_lease(job->jobs, bundle->lease);
+  return code;
+}
+
+/* A range in which no key is left has nothing to be claimed. */
+static tr_code finish_empty(tr_job *job, const tr_job_transaction *transaction, tr_bundle *range,
+                            tr_error *err) {
+  range->state = TR_BUNDLE_DONE;
+  range->keys = 0;
+  range->finished_at = transaction->now.wall;
+  range->lease = 0;
+  return tr_bundles_write(job, range, NULL, err);
+}
+
+/* --- Claiming ----------------------------------------------------------------------------- */
+
+/*
+** A lease that ran out is a failure. 1: the range may be claimed again; 0: it was halved or has failed;
+** -1.
+*/
+static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_bundle *range,
+                        tr_error *err) {
+  tr_buffer message = {0};
+  int result = -1;
+  tr_code code = tr_buffer_append_text(&message, "the lease of worker '", err);
+  if (code == TR_OK) code = tr_buffer_append(&message, tr_buffer_bytes(&range->worker), err);
+  if (code == TR_OK) code = tr_buffer_append_text(&message, "' ran out", err);
+  if (code == TR_OK && range->failures + 1 < job->max_attempts) {
+    range->failures++;
+    range->has_message = 1;
+    code = tr_buffer_set(&range->message, tr_buffer_bytes(&message), err);
+    if (code == TR_OK) result = 1;
+  } else if (code == TR_OK) {
+    code = tr_bundle_fail(job, transaction, range, tr_buffer_bytes(&message), err);
+    if (code == TR_OK) result = 0;
+  }
+  tr_buffer_free(&message);
+  return result;
+}
+
+/*
+** Tries to claim from one range: 1 `*bundle` is claimed, 0 there was no key in it, -1.
+*/
+static int claim_from(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
+                      tr_bundle *range, tr_bundle *bundle, tr_error *err) {
+  walk w;
+  int result = -1;
+  tr_code code = walk_keys(job, range, keys_wanted(job, transaction, claim), &w, err);
+  if (code == TR_OK) code = share_last_keys(job, transaction, claim, range, &w, err);
+  if (code == TR_OK && w.count > 0) {
+    code = take(job, transaction, claim, range, &w, bundle, err);
+    if (code == TR_OK) result = 1;
+  } else if (code == TR_OK) {
+    if (range->end.size > 0) code = finish_empty(job, transaction, range, err);
+    if (code == TR_OK) result = 0;
+  }
+  walk_free(&w);
+  return result;
+}
+
+int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
+                 tr_bundle *bundle, tr_error *err) {
+  int skips_fresh = 0; /* the range without an end was found empty */
+  int result = 0;
+  if (tr_job_need_keys(job, claim->function, err) != TR_OK) return -1;
+  for (int is_found = 1; is_found == 1 && result == 0;) {
+    tr_bundle range = {0};
+    is_found = find_expired(job, &transaction->now, &range, err);
+    if (is_found == 1) {
+      int may_be_claimed = count_expiry(job, transaction, &range, err);
+      if (may_be_claimed < 0) result = -1;
+      if (may_be_claimed == 1) result = claim_from(job, transaction, claim, &range, bundle, err);
+      tr_bundle_free(&range);
+      continue;
+    }
+    if (is_found == 0 && !skips_fresh) {
+      is_found = find_pending(job, TR_BUNDLE_FRESH, &range, err);
+    }
+    if (is_found == 0) is_found = find_pending(job, TR_BUNDLE_LARGEST, &range, err);
+    if (is_found == 1) {
+      if (range.keys < 0 && range.end.size == 0) skips_fresh = 1;
+      result = claim_from(job, transaction, claim, &range, bundle, err);
+    }
+    if (is_found < 0) result = -1;
+    tr_bundle_free(&range);
+  }
+  return result;
+}

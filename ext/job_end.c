@@ -1,0 +1,108 @@
+/*
+** How a claim ends, or goes on: done, heartbeat, given back, failed.
+*/
+#include "bundles.h"
+
+#include <string.h>
+
+/* What was measured before counts less with each bundle that is measured. */
+static const double FORGETTING = 0.75;
+
+/* Notes how long the keys took, for the size of later bundles. */
+static tr_code note_time(tr_job *job, const tr_job_transaction *transaction, int64_t keys,
+                         double seconds, tr_error *err) {
+  if (job->target_seconds == 0 || seconds < 0 || keys == 0) return TR_OK;
+  sqlite3_stmt *stmt;
+  tr_code code = tr_job_statement(job, TR_JOB_TIME, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_bind_double(stmt, 1, transaction->keys_timed * FORGETTING + (double)keys);
+  if (rc == SQLITE_OK) {
+    rc = sqlite3_bind_double(stmt, 2, transaction->seconds_timed * FORGETTING + seconds);
+  }
+  return rc == SQLITE_OK ? tr_job_run(job, stmt, err) : tr_error_of_sqlite(err, job->db, rc);
+}
+
+tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                       tr_error *err) {
+  bundle->seconds = tr_seconds_since(&transaction->now, bundle->boot, bundle->since);
+  bundle->state = TR_BUNDLE_DONE;
+  bundle->finished_at = transaction->now.wall;
+  bundle->lease = 0;
+  bundle->has_message = 0;
+  tr_code code = tr_bundles_write(job, bundle, NULL, err);
+  return code == TR_OK ? note_time(job, transaction, bundle->keys, bundle->seconds, err) : code;
+}
+
+tr_code tr_bundle_heartbeat(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                            double seconds, tr_error *err) {
+  const tr_moment *now = &transaction->now;
+  int64_t length = seconds < 0 ? bundle->lease_length : (int64_t)(seconds * 1e6);
+  if (strcmp(bundle->boot, now->boot) != 0) {
+    memcpy(bundle->boot, now->boot, sizeof bundle->boot);
+    bundle->since = now->ticks;
+    bundle->claimed_at = now->wall;
+  }
+  bundle->until = now->ticks + length;
+  return tr_bundles_write(job, bundle, NULL, err);
+}
+
+tr_code tr_bundle_give_back(tr_job *job, tr_bundle *bundle, tr_error *err) {
+  bundle->state = TR_BUNDLE_PENDING;
+  tr_bundle_let_go(bundle);
+  return tr_bundles_write(job, bundle, NULL, err);
+}
+
+/* --- Failures ----------------------------------------------------------------------------- */
+
+/* Makes `second` the upper half of `bundle`'s `keys` keys, and `bundle` the lower one. */
+static tr_code halve(tr_job *job, tr_bundle *bundle, int64_t keys, tr_bundle *second,
+                     tr_error *err) {
+  tr_buffer middle = {0};
+  int64_t counted;
+  tr_code code = tr_job_count_keys(job, tr_buffer_bytes(&bundle->start),
+                                   tr_buffer_bytes(&bundle->end), keys / 2, &counted, &middle, err);
+  *second = (tr_bundle){.keys = keys - keys / 2, .claims = bundle->claims, .seconds = -1};
+  if (code == TR_OK) code = tr_job_key_behind(job, tr_buffer_bytes(&middle), &second->start, err);
+  if (code == TR_OK) code = tr_buffer_set(&second->end, tr_buffer_bytes(&bundle->end), err);
+  if (code == TR_OK) code = tr_buffer_set(&bundle->end, tr_buffer_bytes(&second->start), err);
+  if (code == TR_OK) code = tr_buffer_set(&second->message, tr_buffer_bytes(&bundle->message), err);
+  second->has_message = bundle->has_message;
+  bundle->keys = keys / 2;
+  tr_buffer_free(&middle);
+  return code;
+}
+
+tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                       tr_bytes message, tr_error *err) {
+  tr_bundle second = {0};
+  int64_t keys = 0;
+  tr_code code = tr_buffer_set(&bundle->message, message, err);
+  if (code != TR_OK) return code;
+  bundle->has_message = 1;
+  bundle->failures++;
+  bundle->state = TR_BUNDLE_PENDING;
+  bundle->record.size = 0;
+  if (bundle->failures < job->max_attempts) {
+    tr_bundle_let_go(bundle);
+    return tr_bundles_write(job, bundle, NULL, err);
+  }
+  code = tr_job_need_keys(job, "job_fail", err);
+  if (code == TR_OK) {
+    code = tr_job_count_keys(job, tr_buffer_bytes(&bundle->start), tr_buffer_bytes(&bundle->end),
+                             INT64_MAX, &keys, NULL, err);
+  }
+  if (code != TR_OK) return code;
+  if (keys > 1) {
+    code = halve(job, bundle, keys, &second, err);
+    bundle->failures = second.failures = job->max_attempts - 1;
+    tr_bundle_let_go(bundle);
+    if (code == TR_OK) code = tr_bundles_write(job, bundle, &second, err);
+    tr_bundle_free(&second);
+    return code;
+  }
+  bundle->state = keys == 1 ? TR_BUNDLE_FAILED : TR_BUNDLE_DONE;
+  bundle->keys = keys;
+  bundle->finished_at = transaction->now.wall;
+  bundle->lease = 0;
+  return tr_bundles_write(job, bundle, NULL, err);
+}

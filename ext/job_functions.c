@@ -1,0 +1,326 @@
+/*
+** The functions on jobs: each reads its arguments, finds the job, and does its work between tr_job_begin
+** and tr_job_end.
+**
+**   job_claim(job, worker [, max_keys [, lease_seconds]])  -> a bundle, or NULL: none is free
+**   job_done(job, bundle [, worker])                       -> 1
+**   job_heartbeat(job, bundle [, seconds [, worker]])      -> 1
+**   job_release(job, bundle [, worker])                    -> 1
+**   job_fail(job, bundle, message [, worker])              -> 'pending', 'halved' or 'failed'
+**   job_retry(job [, bundle])                              -> how many failed bundles are pending again
+**   job_rescan(job)                                        -> how many keys are pending again
+**
+** All are DIRECTONLY. All but job_claim and job_rescan are about one bundle that the caller holds: a table
+** says what to do with it, and `on_bundle` does the rest.
+*/
+#include "job_functions.h"
+
+#include "bundles.h"
+#include "range/restriction.h"
+
+enum { DEFAULT_MAX_KEYS = 1000, DEFAULT_LEASE_SECONDS = 60 };
+
+/* A lease longer than this many seconds would not fit the clock. */
+static const double LONGEST_LEASE = 1e9;
+
+/* --- Arguments ---------------------------------------------------------------------------- */
+
+static tr_code find_job(sqlite3_context *context, const char *function, sqlite3_value *name,
+                        tr_job **job, tr_error *err) {
+  tr_host *host = tr_function_host(context);
+  tr_jobs *jobs = tr_jobs_of_host(host);
+  *job = NULL;
+  if (jobs == NULL) return tr_error_no_memory(err);
+  return tr_jobs_find(jobs, tr_host_db(host), function, name, job, err);
+}
+
+static tr_code lease_argument(const char *function, const char *argument, sqlite3_value *value,
+                              double *seconds, tr_error *err) {
+  tr_code code = tr_argument_real(function, argument, value, seconds, err);
+  if (code != TR_OK || (*seconds >= 0 && *seconds <= LONGEST_LEASE)) return code;
+  tr_value v = tr_value_of_sqlite(value);
+  return tr_argument_error(err, function, argument, &v, "must be from 0 to 1000000000 seconds");
+}
+
+static tr_code bundle_argument(const char *function, sqlite3_value *value,
+                               tr_restriction *restriction, tr_error *err) {
+  tr_bytes text;
+  tr_error reason;
+  tr_code code = tr_argument_text(function, "bundle", value, &text, err);
+  if (code != TR_OK || tr_restriction_parse(restriction, text, &reason) == TR_OK) return code;
+  tr_value v = tr_value_of_sqlite(value);
+  return tr_argument_refused(err, function, "bundle", &v, &reason);
+}
+
+static int is_given(int argc, sqlite3_value **argv, int i) {
+  return argc > i && sqlite3_value_type(argv[i]) != SQLITE_NULL;
+}
+
+/* --- Claiming ----------------------------------------------------------------------------- */
+
+static tr_code read_claim(int argc, sqlite3_value **argv, tr_claim *claim, tr_error *err) {
+  *claim = (tr_claim){.function = "job_claim",
+                      .max_keys = DEFAULT_MAX_KEYS,
+                      .lease_seconds = DEFAULT_LEASE_SECONDS};
+  tr_code code = tr_argument_text(claim->function, "worker", argv[1], &claim->worker, err);
+  if (code == TR_OK && argc > 2) {
+    code = tr_argument_integer(claim->function, "max_keys", argv[2], &claim->max_keys, err);
+  }
+  if (code == TR_OK && claim->max_keys < 1) {
+    tr_value value = tr_value_of_sqlite(argv[2]);
+    return tr_argument_error(err, claim->function, "max_keys", &value, "must be 1 or more");
+  }
+  if (code == TR_OK && argc > 3) {
+    code = lease_argument(claim->function, "lease_seconds", argv[3], &claim->lease_seconds, err);
+  }
+  return code;
+}
+
+static tr_code claim_bundle(tr_job *job, const tr_claim *claim, sqlite3_context *context,
+                            tr_error *err) {
+  tr_job_transaction transaction;
+  tr_bundle bundle = {0};
+  tr_buffer text = {0};
+  tr_error reason = {0};
+  tr_code code = tr_job_begin(job, claim->function, &transaction, err);
+  if (code != TR_OK) return code;
+  int is_claimed = tr_job_claim(job, &transaction, claim, &bundle, &reason);
+  if (is_claimed < 0) code = reason.code;
+  if (is_claimed == 1) code = tr_bundle_restriction(&bundle, &text, &reason);
+  if (code != TR_OK && err != NULL) *err = reason;
+  code = tr_job_end(job, &transaction, code, err);
+  if (code == TR_OK && is_claimed == 1) tr_result_json(context, &text);
+  tr_buffer_free(&text);
+  tr_bundle_free(&bundle);
+  return code;
+}
+
+static void job_claim(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  tr_error err;
+  tr_claim claim;
+  tr_job *job = NULL;
+  if (argc < 2 || argc > 4) {
+    sqlite3_result_error(context, "job_claim() takes job, worker [, max_keys [, lease_seconds]]",
+                         -1);
+    return;
+  }
+  tr_code code = read_claim(argc, argv, &claim, &err);
+  if (code == TR_OK) code = find_job(context, claim.function, argv[0], &job, &err);
+  if (code == TR_OK) code = claim_bundle(job, &claim, context, &err);
+  if (code != TR_OK) tr_result_error(context, claim.function, &err);
+  tr_job_release(job);
+}
+
+/* --- Calls on one bundle ------------------------------------------------------------------ */
+
+typedef struct bundle_call {
+  const char *name;
+  const char *usage;
+  int least; /* arguments */
+  int worker_at;
+  tr_code (*call)(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle, int argc,
+                  sqlite3_value **argv, sqlite3_context *context, tr_error *err);
+} bundle_call;
+
+static tr_code call_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                         int argc, sqlite3_value **argv, sqlite3_context *context, tr_error *err) {
+  (void)argc, (void)argv;
+  sqlite3_result_int(context, 1);
+  return tr_bundle_done(job, transaction, bundle, err);
+}
+
+static tr_code call_heartbeat(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                              int argc, sqlite3_value **argv, sqlite3_context *context,
+                              tr_error *err) {
+  double seconds = -1;
+  tr_code code = TR_OK;
+  if (is_given(argc, argv, 2)) {
+    code = lease_argument("job_heartbeat", "seconds", argv[2], &seconds, err);
+  }
+  if (code != TR_OK) return code;
+  sqlite3_result_int(context, 1);
+  return tr_bundle_heartbeat(job, transaction, bundle, seconds, err);
+}
+
+static tr_code call_release(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                            int argc, sqlite3_value **argv, sqlite3_context *context,
+                            tr_error *err) {
+  (void)transaction, (void)argc, (void)argv;
+  sqlite3_result_int(context, 1);
+  return tr_bundle_give_back(job, bundle, err);
+}
+
+static tr_code call_fail(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                         int argc, sqlite3_value **argv, sqlite3_context *context, tr_error *err) {
+  (void)argc;
+  tr_bytes message;
+  tr_code code = tr_argument_text("job_fail", "message", argv[2], &message, err);
+  int64_t keys = bundle->keys;
+  if (code == TR_OK) code = tr_bundle_fail(job, transaction, bundle, message, err);
+  if (code != TR_OK) return code;
+  const char *became = tr_bundle_state_names[bundle->state];
+  if (bundle->state == TR_BUNDLE_PENDING && bundle->keys < keys) became = "halved";
+  sqlite3_result_text(context, became, -1, SQLITE_STATIC);
+  return TR_OK;
+}
+
+static const bundle_call bundle_calls[] = {
+    {"job_done", "job, bundle [, worker]", 2, 2, call_done},
+    {"job_heartbeat", "job, bundle [, seconds [, worker]]", 2, 3, call_heartbeat},
+    {"job_release", "job, bundle [, worker]", 2, 2, call_release},
+    {"job_fail", "job, bundle, message [, worker]", 3, 3, call_fail},
+};
+
+/* What the call does, in its transaction. */
+static tr_code run_on_bundle(const bundle_call *f, tr_job *job, const tr_bundle_call *named,
+                             int argc, sqlite3_value **argv, sqlite3_context *context,
+                             tr_error *err) {
+  tr_job_transaction transaction;
+  tr_bundle bundle = {0};
+  tr_code code = tr_job_begin(job, f->name, &transaction, err);
+  if (code != TR_OK) return code;
+  code = tr_bundle_find_own(job, named, &bundle, err);
+  if (code == TR_OK) code = f->call(job, &transaction, &bundle, argc, argv, context, err);
+  tr_bundle_free(&bundle);
+  return tr_job_end(job, &transaction, code, err);
+}
+
+static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  const bundle_call *f = tr_function_data(context);
+  tr_error err;
+  tr_restriction restriction = {0};
+  tr_bytes worker;
+  tr_job *job = NULL;
+  if (argc < f->least || argc > f->worker_at + 1) {
+    char *message = sqlite3_mprintf("%s() takes %s", f->name, f->usage);
+    sqlite3_result_error(context, message == NULL ? "wrong number of arguments" : message, -1);
+    sqlite3_free(message);
+    return;
+  }
+  int names_worker = is_given(argc, argv, f->worker_at);
+  tr_code code = bundle_argument(f->name, argv[1], &restriction, &err);
+  if (code == TR_OK && names_worker) {
+    code = tr_argument_text(f->name, "worker", argv[f->worker_at], &worker, &err);
+  }
+  if (code == TR_OK) code = find_job(context, f->name, argv[0], &job, &err);
+  tr_bundle_call named = {f->name, &restriction, names_worker ? &worker : NULL};
+  if (code == TR_OK) code = run_on_bundle(f, job, &named, argc, argv, context, &err);
+  if (code != TR_OK) tr_result_error(context, f->name, &err);
+  tr_restriction_free(&restriction);
+  tr_job_release(job);
+}
+
+/* --- Retrying and rescanning -------------------------------------------------------------- */
+
+static tr_code retry_all(tr_job *job, int64_t *count, tr_error *err) {
+  tr_job_transaction transaction;
+  tr_code code = tr_job_begin(job, "job_retry", &transaction, err);
+  if (code != TR_OK) return code;
+  code = tr_job_do(job, TR_BUNDLE_RETRY_ALL, err);
+  if (code == TR_OK) *count = sqlite3_changes(job->db);
+  return tr_job_end(job, &transaction, code, err);
+}
+
+static tr_code retry_one(tr_job *job, sqlite3_value *value, int64_t *count, tr_error *err) {
+  tr_job_transaction transaction;
+  tr_restriction restriction;
+  tr_bundle bundle = {0};
+  tr_code code = bundle_argument("job_retry", value, &restriction, err);
+  if (code != TR_OK) return code;
+  code = tr_job_begin(job, "job_retry", &transaction, err);
+  if (code == TR_OK) {
+    tr_bundle_call named = {"job_retry", &restriction, NULL};
+    code = tr_bundle_find_failed(job, &named, &bundle, err);
+    if (code == TR_OK) {
+      bundle.state = TR_BUNDLE_PENDING;
+      bundle.failures = 0;
+      bundle.finished_at = 0;
+      tr_bundle_let_go(&bundle);
+      code = tr_bundles_write(job, &bundle, NULL, err);
+    }
+    code = tr_job_end(job, &transaction, code, err);
+  }
+  if (code == TR_OK) *count = 1;
+  tr_bundle_free(&bundle);
+  tr_restriction_free(&restriction);
+  return code;
+}
+
+static void job_retry(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  tr_error err;
+  tr_job *job = NULL;
+  int64_t count = 0;
+  if (argc < 1 || argc > 2) {
+    sqlite3_result_error(context, "job_retry() takes job [, bundle]", -1);
+    return;
+  }
+  tr_code code = find_job(context, "job_retry", argv[0], &job, &err);
+  if (code == TR_OK) {
+    code = is_given(argc, argv, 1) ? retry_one(job, argv[1], &count, &err)
+                                   : retry_all(job, &count, &err);
+  }
+  if (code == TR_OK) {
+    sqlite3_result_int64(context, count);
+  } else {
+    tr_result_error(context, "job_retry", &err);
+  }
+  tr_job_release(job);
+}
+
+/* In transactions of its own many short ones, so that workers go on meanwhile. */
+static tr_code rescan(tr_job *job, int64_t *found, tr_error *err) {
+  static const char function[] = "job_rescan";
+  tr_buffer start = {0};
+  int is_complete = 0;
+  tr_code code = TR_OK;
+  while (code == TR_OK && !is_complete) {
+    tr_job_transaction transaction;
+    code = tr_job_begin(job, function, &transaction, err);
+    if (code != TR_OK) break;
+    if (transaction.scope == TR_SCOPE_STATEMENT) {
+      code = tr_error_set(err, TR_INVALID_STATE,
+                          "%s: cannot run inside a statement that writes; use a SELECT", function);
+    } else {
+      code = tr_job_rescan(job, function, &start, found, &is_complete, err);
+    }
+    code = tr_job_end(job, &transaction, code, err);
+  }
+  tr_buffer_free(&start);
+  return code;
+}
+
+static void job_rescan(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  tr_error err;
+  tr_job *job = NULL;
+  int64_t found = 0;
+  tr_code code = find_job(context, "job_rescan", argv[0], &job, &err);
+  if (code == TR_OK) code = rescan(job, &found, &err);
+  if (code == TR_OK) {
+    sqlite3_result_int64(context, found);
+  } else {
+    tr_result_error(context, "job_rescan", &err);
+  }
+  tr_job_release(job);
+}
+
+int tr_register_job_functions(tr_host *host) {
+  static const tr_function functions[] = {
+      {.name = "job_claim",
+       .argument_count = -1,
+       .flags = TR_DIRECT | SQLITE_RESULT_SUBTYPE,
+       .call = job_claim},
+      {.name = "job_retry", .argument_count = -1, .flags = TR_DIRECT, .call = job_retry},
+      {.name = "job_rescan", .argument_count = 1, .flags = TR_DIRECT, .call = job_rescan},
+  };
+  int rc = tr_host_register_functions(host, functions, sizeof functions / sizeof functions[0]);
+  for (size_t i = 0; i < sizeof bundle_calls / sizeof bundle_calls[0] && rc == SQLITE_OK; i++) {
+    tr_function function = {.name = bundle_calls[i].name,
+                            .argument_count = -1,
+                            .flags = TR_DIRECT,
+                            .call = on_bundle,
+                            .data = &bundle_calls[i]};
+    rc = tr_host_register_functions(host, &function, 1);
+  }
+  return rc;
+}

@@ -1,0 +1,179 @@
+/*
+** job_progress(job): one row about how far a job is.
+**
+** It only reads: in WAL mode it never waits for a worker or holds one up; in rollback mode it holds a
+** read lock for the moment that it takes.
+**
+** How much there is still to do is counted exactly up to COUNT_AT_MOST keys; beyond that the rest of the
+** table is estimated. So small tables show exact figures, and large ones take no longer. The rate is that
+** of the last bundles that were done, all workers together.
+*/
+#include "job_progress.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bundles.h"
+
+enum { COUNT_AT_MOST = 20000, BAR_CELLS = 20 };
+
+typedef struct progress {
+  int64_t bundles[TR_BUNDLE_STATES];
+  int64_t keys[TR_BUNDLE_STATES]; /* of those that were counted */
+  int64_t remaining;              /* keys in the range that was never counted */
+  double rate;                    /* keys a second; below 0: not known */
+} progress;
+
+/* --- Reading ------------------------------------------------------------------------------ */
+
+static tr_code read_counts(tr_job *job, progress *p, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_error reason = {0};
+  tr_code code = tr_job_statement(job, TR_JOB_COUNTS, &stmt, err);
+  int has_row = 0;
+  while (code == TR_OK && (has_row = tr_job_step(job, stmt, &reason)) == 1) {
+    const char *state = (const char *)sqlite3_column_text(stmt, 0);
+    for (int i = 0; i < TR_BUNDLE_STATES && state != NULL; i++) {
+      if (strcmp(state, tr_bundle_state_names[i]) != 0) continue;
+      /* The range that was never counted is not yet a bundle. */
+      p->bundles[i] = sqlite3_column_int64(stmt, 1) - sqlite3_column_int64(stmt, 3);
+      p->keys[i] = sqlite3_column_int64(stmt, 2);
+    }
+  }
+  if (has_row < 0) {
+    code = reason.code;
+    if (err != NULL) *err = reason;
+  }
+  return code;
+}
+
+static tr_code count_remaining(tr_job *job, const char *function, progress *p, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_bundle range = {0};
+  tr_error reason = {0};
+  tr_code code = tr_job_need_keys(job, function, err);
+  if (code == TR_OK) code = tr_job_statement(job, TR_BUNDLE_FRESH, &stmt, err);
+  if (code != TR_OK) return code;
+  int is_found = tr_bundle_step(job, stmt, &range, &reason);
+  if (is_found < 0) {
+    code = reason.code;
+    if (err != NULL) *err = reason;
+  } else if (is_found == 1) {
+    code = tr_job_count_keys(job, tr_buffer_bytes(&range.start), tr_buffer_bytes(&range.end),
+                             COUNT_AT_MOST, &p->remaining, NULL, err);
+  }
+  tr_bundle_free(&range);
+  if (code == TR_OK && p->remaining == COUNT_AT_MOST) {
+    int64_t others = 0;
+    for (int i = 0; i < TR_BUNDLE_STATES; i++) others += p->keys[i];
+    int64_t rest = tr_source_table_estimated_rows(&job->source, job->db) - others;
+    if (rest > p->remaining) p->remaining = rest;
+  }
+  return code;
+}
+
+static tr_code read_rate(tr_job *job, progress *p, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_error reason = {0};
+  p->rate = -1;
+  tr_code code = tr_job_statement(job, TR_JOB_RECENT, &stmt, err);
+  if (code != TR_OK) return code;
+  int has_row = tr_job_step(job, stmt, &reason);
+  if (has_row < 0) {
+    if (err != NULL) *err = reason;
+    return reason.code;
+  }
+  int64_t milliseconds = sqlite3_column_int64(stmt, 2) - sqlite3_column_int64(stmt, 1);
+  if (has_row == 1 && milliseconds > 0) {
+    p->rate = (double)sqlite3_column_int64(stmt, 0) * 1000 / (double)milliseconds;
+  }
+  sqlite3_reset(stmt);
+  return TR_OK;
+}
+
+/* --- The row ------------------------------------------------------------------------------ */
+
+static double fraction_of(const progress *p) {
+  int64_t done = p->keys[TR_BUNDLE_DONE];
+  int64_t open = p->remaining + p->keys[TR_BUNDLE_PENDING] + p->keys[TR_BUNDLE_CLAIMED] +
+                 p->keys[TR_BUNDLE_FAILED];
+  return open == 0 ? 1 : (double)done / (double)(done + open);
+}
+
+/* Appends a time as hours, minutes and seconds. */
+static tr_code append_time(tr_buffer *text, double seconds, tr_error *err) {
+  int64_t s = seconds < 1e9 ? (int64_t)ceil(seconds) : INT64_C(1000000000);
+  return tr_buffer_printf(text, err, "%lld:%02lld:%02lld", (long long)(s / 3600),
+                          (long long)(s / 60 % 60), (long long)(s % 60));
+}
+
+/* `[#######.............]  36 %  1200 rows/s  0:04:10 left  2 failed` */
+static tr_code append_bar(const progress *p, double fraction, double eta, tr_buffer *bar,
+                          tr_error *err) {
+  int cells = (int)(fraction * BAR_CELLS);
+  tr_code code = tr_buffer_append_byte(bar, '[', err);
+  for (int i = 0; i < BAR_CELLS && code == TR_OK; i++) {
+    code = tr_buffer_append_byte(bar, i < cells ? '#' : '.', err);
+  }
+  if (code == TR_OK) code = tr_buffer_printf(bar, err, "] %3d %%", (int)(fraction * 100));
+  if (code == TR_OK && eta > 0) {
+    code = tr_buffer_printf(bar, err, "  %lld rows/s  ", (long long)llround(p->rate));
+    if (code == TR_OK) code = append_time(bar, eta, err);
+    if (code == TR_OK) code = tr_buffer_append_text(bar, " left", err);
+  }
+  if (code == TR_OK && p->bundles[TR_BUNDLE_FAILED] > 0) {
+    code = tr_buffer_printf(bar, err, "  %lld failed", (long long)p->bundles[TR_BUNDLE_FAILED]);
+  }
+  return code;
+}
+
+static tr_code append_row(const progress *p, tr_row_list *rows, tr_error *err) {
+  double fraction = fraction_of(p);
+  int64_t open = p->remaining + p->keys[TR_BUNDLE_PENDING] + p->keys[TR_BUNDLE_CLAIMED];
+  double eta = open == 0 ? 0 : p->rate > 0 ? (double)open / p->rate : -1;
+  tr_buffer bar = {0};
+  tr_code code = append_bar(p, fraction, eta, &bar, err);
+  tr_value row[] = {
+      tr_value_integer(p->bundles[TR_BUNDLE_PENDING]),
+      tr_value_integer(p->bundles[TR_BUNDLE_CLAIMED]),
+      tr_value_integer(p->bundles[TR_BUNDLE_DONE]),
+      tr_value_integer(p->bundles[TR_BUNDLE_FAILED]),
+      tr_value_real(fraction),
+      tr_value_integer(p->keys[TR_BUNDLE_DONE]),
+      tr_value_integer(open),
+      p->rate < 0 ? tr_value_null() : tr_value_real(p->rate),
+      eta < 0 ? tr_value_null() : tr_value_real(eta),
+      tr_value_text(tr_buffer_bytes(&bar)),
+  };
+  if (code == TR_OK) code = tr_row_list_append(rows, row, err);
+  tr_buffer_free(&bar);
+  return code;
+}
+
+static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows, tr_error *err) {
+  static const char function[] = "job_progress";
+  tr_jobs *jobs = tr_jobs_of_host(host);
+  tr_job *job;
+  progress p = {0};
+  if (jobs == NULL) return tr_error_no_memory(err);
+  tr_code code = tr_jobs_find(jobs, tr_host_db(host), function, arguments[0], &job, err);
+  if (code != TR_OK) return code;
+  code = read_counts(job, &p, err);
+  if (code == TR_OK) code = count_remaining(job, function, &p, err);
+  if (code == TR_OK) code = read_rate(job, &p, err);
+  if (code == TR_OK) code = append_row(&p, rows, err);
+  tr_job_release(job);
+  return code;
+}
+
+const tr_table_function tr_job_progress = {
+    .name = "job_progress",
+    .declaration = "CREATE TABLE x(pending INTEGER, claimed INTEGER, done INTEGER, failed INTEGER,"
+                   " fraction REAL, rows INTEGER, remaining INTEGER, rate REAL, eta REAL, bar TEXT,"
+                   " job HIDDEN)",
+    .column_count = 10,
+    .risk = SQLITE_VTAB_DIRECTONLY,
+    .required_count = 1,
+    .arguments = {"job"},
+    .fill = fill,
+};

@@ -1,0 +1,105 @@
+/*
+** Records of keys: LEB128 runs of rowids, or a hash over all keys.
+*/
+#include "key_record.h"
+
+#include "base/hash.h"
+#include "base/little_endian.h"
+
+enum { RUNS = 'r', HASH = 'h' };
+
+/* A rowid's key is its number counted from the lowest, big-endian. */
+static uint64_t number_of(tr_bytes key) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < key.size; i++) number = number << 8 | key.data[i];
+  return number;
+}
+
+static tr_code append_number(tr_buffer *buffer, uint64_t number, tr_error *err) {
+  uint8_t bytes[10];
+  size_t size = 0;
+  do {
+    bytes[size] = (uint8_t)(number & 0x7f);
+    number >>= 7;
+    if (number != 0) bytes[size] |= 0x80;
+    size++;
+  } while (number != 0);
+  return tr_buffer_append(buffer, (tr_bytes){bytes, size}, err);
+}
+
+/* 0 at the end of the bytes. */
+static int read_number(tr_key_runs *runs, uint64_t *number) {
+  *number = 0;
+  for (int shift = 0; shift < 64 && runs->offset < runs->bytes.size; shift += 7) {
+    uint8_t byte = runs->bytes.data[runs->offset++];
+    *number |= (uint64_t)(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) return 1;
+  }
+  return 0;
+}
+
+static tr_code end_run(tr_key_record *record, tr_error *err) {
+  if (!record->is_in_run) return TR_OK;
+  tr_code code = append_number(&record->runs, record->from - record->run_end, err);
+  if (code == TR_OK) code = append_number(&record->runs, record->to - record->from - 1, err);
+  if (code == TR_OK) record->run_end = record->to;
+  record->is_in_run = 0;
+  return code;
+}
+
+tr_code tr_key_record_add(tr_key_record *record, tr_bytes key, tr_error *err) {
+  if (!record->is_rowid) {
+    record->hash = tr_hash128_of(key, record->hash).low;
+    return TR_OK;
+  }
+  uint64_t number = number_of(key);
+  if (record->is_in_run && number == record->to) {
+    record->to++;
+    return TR_OK;
+  }
+  tr_code code = end_run(record, err);
+  record->from = number;
+  record->to = number + 1;
+  record->is_in_run = 1;
+  return code;
+}
+
+tr_code tr_key_record_finish(tr_key_record *record, tr_buffer *bytes, tr_error *err) {
+  uint8_t hash[8];
+  tr_store_u64(hash, record->hash);
+  tr_code code = end_run(record, err);
+  bytes->size = 0;
+  if (code == TR_OK) code = tr_buffer_append_byte(bytes, record->is_rowid ? RUNS : HASH, err);
+  if (code != TR_OK) return code;
+  return tr_buffer_append(
+      bytes, record->is_rowid ? tr_buffer_bytes(&record->runs) : (tr_bytes){hash, sizeof hash},
+      err);
+}
+
+void tr_key_record_free(tr_key_record *record) {
+  tr_buffer_free(&record->runs);
+}
+
+int tr_key_runs_begin(tr_key_runs *runs, tr_bytes bytes) {
+  *runs = (tr_key_runs){.bytes = bytes, .offset = 1};
+  return bytes.size > 0 && bytes.data[0] == RUNS;
+}
+
+/* Goes on to the next run. */
+static void next_run(tr_key_runs *runs) {
+  uint64_t distance;
+  uint64_t more;
+  uint64_t end = runs->is_started ? runs->last + 1 : 0;
+  runs->is_started = 1;
+  runs->has_run = read_number(runs, &distance) && read_number(runs, &more);
+  if (!runs->has_run) return;
+  runs->from = end + distance;
+  runs->last = runs->from + more;
+}
+
+int tr_key_runs_contain(tr_key_runs *runs, tr_bytes key) {
+  uint64_t number = number_of(key);
+  if (!runs->is_started) next_run(runs);
+  while (runs->has_run && runs->last < number) next_run(runs);
+  return runs->has_run && runs->from <= number;
+}

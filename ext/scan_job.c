@@ -1,0 +1,304 @@
+/*
+** scan_job: durable, resumable, shared scans of a table.
+**
+**   CREATE VIRTUAL TABLE backfill USING scan_job(events, key(id), where(...), max_attempts(3));
+**   SELECT job_claim('backfill', 'worker-7', 500, 60);
+**   SELECT * FROM backfill WHERE restriction = :bundle;
+**   BEGIN IMMEDIATE; INSERT INTO out ...; SELECT job_done('backfill', :bundle); COMMIT;
+**
+** Here is the virtual table: its rows are those of a scan table (host/scan_table.h), the same as
+** byte_key_scan's. Creating it makes the shadow tables NAME_bundles and NAME_job; what is done with them
+** is in the other parts (job.h lists them).
+**
+** A job whose source is gone, or whose tables are damaged, can still be connected, so that it can be
+** dropped; whatever else is asked of it gives the reason as an error.
+*/
+#include "bundles.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "host/scan_table.h"
+#include "job_functions.h"
+#include "job_integrity.h"
+#include "job_progress.h"
+#include "surfaces.h"
+
+static const char module_name[] = "scan_job";
+
+enum { DEFAULT_ATTEMPTS = 3, MOST_ATTEMPTS = 1000, MOST_SECONDS = 1000000 };
+
+static const tr_clause clauses[] = {
+    [TR_JOB_KEY] = {.name = "key", .form = TR_CLAUSE_LIST},
+    [TR_JOB_COLUMNS] = {.name = "columns", .form = TR_CLAUSE_LIST},
+    [TR_JOB_WHERE] = {.name = "where", .form = TR_CLAUSE_EXPRESSION},
+    [TR_JOB_MAX_ATTEMPTS] = {.name = "max_attempts",
+                             .form = TR_CLAUSE_INTEGER,
+                             .minimum = 1,
+                             .maximum = MOST_ATTEMPTS},
+    [TR_JOB_TARGET_SECONDS] = {.name = "target_seconds",
+                               .form = TR_CLAUSE_INTEGER,
+                               .minimum = 1,
+                               .maximum = MOST_SECONDS},
+};
+
+static const tr_module_syntax syntax = {module_name, clauses, TR_JOB_CLAUSES, 0};
+
+typedef struct job_table {
+  tr_scan_table scan;
+  tr_job *job;
+  int is_broken;
+  tr_error reason; /* of a broken one */
+} job_table;
+
+/* --- The shadow tables -------------------------------------------------------------------- */
+
+/* The first range is all keys; it has no number of keys, as nobody counted them. */
+static const char *const creation[] = {
+    "CREATE TABLE #(id TEXT NOT NULL, schema_version INTEGER NOT NULL, source_key TEXT NOT NULL,"
+    " keys_timed REAL NOT NULL DEFAULT 0, seconds_timed REAL NOT NULL DEFAULT 0)",
+    "CREATE TABLE @(bundle INTEGER PRIMARY KEY, start_key BLOB NOT NULL UNIQUE, end_key BLOB NOT "
+    "NULL,"
+    " state TEXT NOT NULL, keys INTEGER, claims INTEGER NOT NULL, failures INTEGER NOT NULL,"
+    " worker TEXT, lease INTEGER, boot TEXT, since INTEGER, until INTEGER, lease_length INTEGER,"
+    " claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB,"
+    " UNIQUE (state, keys DESC, bundle))",
+    "INSERT INTO #(id, schema_version, source_key) VALUES (lower(hex(randomblob(16))), ?2, ?1)",
+    "INSERT INTO @(start_key, end_key, state, claims, failures) VALUES (x'', x'', 'pending', 0, 0)",
+};
+
+static const char *const destruction[] = {"DROP TABLE IF EXISTS @", "DROP TABLE IF EXISTS #"};
+
+/* Runs one statement; ?1 is `text`, ?2 the version of the tables, where it has them. */
+static tr_code run(tr_job *job, const char *sql_text, const tr_buffer *text, tr_error *err) {
+  sqlite3_str *sql = sqlite3_str_new(job->db);
+  tr_job_append_sql(job, sql_text, sql);
+  sqlite3_stmt *stmt;
+  tr_code code = tr_sql_prepare(job->db, sql, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = SQLITE_OK;
+  if (sqlite3_bind_parameter_count(stmt) > 0) {
+    tr_value value = tr_value_text(tr_buffer_bytes(text));
+    rc = tr_bind_value(stmt, 1, &value);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_int(stmt, 2, TR_JOB_SCHEMA_VERSION);
+  }
+  if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+  if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, job->db, rc);
+  sqlite3_finalize(stmt);
+  return code;
+}
+
+static tr_code create_tables(tr_job *job, const tr_source_table *source, tr_error *err) {
+  tr_buffer key = {0};
+  tr_code code = tr_job_describe_key(source, &key, err);
+  for (size_t i = 0; i < sizeof creation / sizeof creation[0] && code == TR_OK; i++) {
+    code = run(job, creation[i], &key, err);
+  }
+  tr_buffer_free(&key);
+  return code;
+}
+
+/* --- Connecting --------------------------------------------------------------------------- */
+
+static void free_table(job_table *table) {
+  if (table->job != NULL) tr_job_disconnect(table->job);
+  tr_scan_table_free(&table->scan);
+  tr_free(table);
+}
+
+static tr_code make_job(job_table *table, const char *const *argv, int argc, tr_error *err) {
+  tr_module_arguments arguments;
+  tr_jobs *jobs = tr_jobs_of_host(table->scan.host);
+  if (jobs == NULL) return tr_error_no_memory(err);
+  tr_code code = tr_module_arguments_parse(&arguments, &syntax, argc - 3, argv + 3, err);
+  if (code == TR_OK) {
+    code = tr_job_create(jobs, table->scan.db, argv[1], argv[2], &arguments, &table->job, err);
+  }
+  if (code != TR_OK) return code;
+  const tr_clause_value *given = table->job->arguments.clauses;
+  table->job->max_attempts =
+      given[TR_JOB_MAX_ATTEMPTS].is_given ? given[TR_JOB_MAX_ATTEMPTS].integer : DEFAULT_ATTEMPTS;
+  table->job->target_seconds = given[TR_JOB_TARGET_SECONDS].integer;
+  return TR_OK;
+}
+
+/* Reads the source and makes the scan table of it. */
+static tr_code describe(job_table *table, int is_new, tr_error *err) {
+  tr_job *job = table->job;
+  tr_source_table source;
+  char *where = NULL;
+  tr_code code = tr_job_read_source(job, module_name, &source, err);
+  if (code != TR_OK) return code;
+  code = is_new ? create_tables(job, &source, err) : TR_OK;
+  if (code == TR_OK) code = tr_job_load(job, module_name, err);
+  const char *expression = job->arguments.clauses[TR_JOB_WHERE].expression;
+  if (code == TR_OK && expression != NULL) {
+    size_t size = strlen(expression) + 1;
+    where = tr_malloc(size);
+    if (where == NULL) code = tr_error_no_memory(err);
+    if (where != NULL) memcpy(where, expression, size);
+  }
+  if (code != TR_OK) {
+    tr_source_table_free(&source);
+    return code;
+  }
+  return tr_scan_table_describe(&table->scan, &source, &job->arguments.clauses[TR_JOB_COLUMNS].list,
+                                where, err);
+}
+
+/* Whether the error is one that lasts, and not SQLite's of the moment. */
+static int is_lasting(const tr_error *err) {
+  if (err->code == TR_HOST) return (err->host_code & 0xff) == SQLITE_ERROR;
+  return err->code == TR_INVALID_ARGUMENT || err->code == TR_INVALID_STATE ||
+         err->code == TR_CORRUPT;
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
+                   char **message, int is_new) {
+  tr_error err;
+  job_table *table = tr_malloc(sizeof *table);
+  if (table == NULL) return SQLITE_NOMEM;
+  memset(table, 0, sizeof *table);
+  table->scan.function = module_name;
+  table->scan.host = aux;
+  table->scan.db = db;
+  int rc = SQLITE_OK;
+  tr_code code = make_job(table, argv, argc, &err);
+  if (code == TR_OK) {
+    code = describe(table, is_new, &err);
+    if (code != TR_OK && !is_new && is_lasting(&err)) {
+      table->is_broken = 1;
+      table->reason = err;
+      code = TR_OK;
+    }
+  }
+  if (code != TR_OK) {
+    rc = tr_create_error(message, &err);
+  } else {
+    rc = table->is_broken ? sqlite3_declare_vtab(db, "CREATE TABLE x(broken)")
+                          : tr_scan_table_declare(&table->scan);
+  }
+  if (rc == SQLITE_OK && table->scan.where != NULL) {
+    rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+  }
+  if (rc != SQLITE_OK) {
+    free_table(table);
+    return rc;
+  }
+  tr_job_connect(table->job);
+  *vtab = &table->scan.base;
+  return SQLITE_OK;
+}
+
+static int create_job(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                      sqlite3_vtab **vtab, char **message) {
+  return connect(db, aux, argc, argv, vtab, message, 1);
+}
+
+static int connect_job(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                       sqlite3_vtab **vtab, char **message) {
+  return connect(db, aux, argc, argv, vtab, message, 0);
+}
+
+static int disconnect(sqlite3_vtab *vtab) {
+  free_table((job_table *)vtab);
+  return SQLITE_OK;
+}
+
+static int destroy(sqlite3_vtab *vtab) {
+  tr_error err;
+  tr_job *job = ((job_table *)vtab)->job;
+  tr_job_forget_statements(job);
+  for (size_t i = 0; i < sizeof destruction / sizeof destruction[0]; i++) {
+    if (run(job, destruction[i], NULL, &err) != TR_OK) return tr_vtab_error(vtab, &err);
+  }
+  return disconnect(vtab);
+}
+
+/* --- Other methods ------------------------------------------------------------------------ */
+
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  job_table *table = (job_table *)vtab;
+  return table->is_broken ? tr_vtab_error(vtab, &table->reason) : tr_scan_best_index(vtab, info);
+}
+
+static tr_code rename_shadow(tr_job *job, const char *from, const char *suffix, const char *name,
+                             tr_error *err) {
+  sqlite3_str *sql = sqlite3_str_new(job->db);
+  tr_job_append_sql(job, "ALTER TABLE ", sql);
+  tr_job_append_sql(job, from, sql);
+  sqlite3_str_appendf(sql, " RENAME TO \"%w_%s\"", name, suffix);
+  sqlite3_stmt *stmt;
+  tr_code code = tr_sql_prepare(job->db, sql, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_step(stmt);
+  if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, job->db, rc);
+  sqlite3_finalize(stmt);
+  return code;
+}
+
+static int rename_job(sqlite3_vtab *vtab, const char *name) {
+  tr_error err;
+  tr_job *job = ((job_table *)vtab)->job;
+  tr_job_forget_statements(job);
+  tr_code code = rename_shadow(job, "@", "bundles", name, &err);
+  if (code == TR_OK) code = rename_shadow(job, "#", "job", name, &err);
+  if (code == TR_OK) code = tr_job_rename(job, name, &err);
+  return code == TR_OK ? SQLITE_OK : tr_vtab_error(vtab, &err);
+}
+
+static int is_shadow_name(const char *suffix) {
+  return sqlite3_stricmp(suffix, "bundles") == 0 || sqlite3_stricmp(suffix, "job") == 0;
+}
+
+static int check_integrity(sqlite3_vtab *vtab, const char *schema, const char *name, int flags,
+                           char **message) {
+  (void)flags;
+  tr_error err;
+  tr_code code = tr_job_check_integrity(((job_table *)vtab)->job, &err);
+  if (code == TR_OK) return SQLITE_OK;
+  if (!is_lasting(&err)) return tr_sqlite_code(&err);
+  *message = sqlite3_mprintf("scan_job %s.%s: %s", schema, name, err.message);
+  return *message == NULL ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+/* --- Registering -------------------------------------------------------------------------- */
+
+/* A module as SQLite has it since 3.44, whatever header we are built with. */
+typedef struct module_v4 {
+  sqlite3_module v3;
+#if SQLITE_VERSION_NUMBER < 3044000
+  int (*xIntegrity)(sqlite3_vtab *, const char *, const char *, int, char **);
+#endif
+} module_v4;
+
+int tr_register_scan_job(tr_host *host) {
+  static const module_v4 module = {
+    .v3 = {.iVersion = 4,
+           .xCreate = create_job,
+           .xConnect = connect_job,
+           .xBestIndex = best_index,
+           .xDisconnect = disconnect,
+           .xDestroy = destroy,
+           .xOpen = tr_scan_open,
+           .xClose = tr_scan_close,
+           .xFilter = tr_scan_filter,
+           .xNext = tr_scan_next,
+           .xEof = tr_scan_eof,
+           .xColumn = tr_scan_column_value,
+           .xRowid = tr_scan_rowid,
+           .xRename = rename_job,
+           .xShadowName = is_shadow_name,
+#if SQLITE_VERSION_NUMBER >= 3044000
+           .xIntegrity = check_integrity
+#endif
+    },
+#if SQLITE_VERSION_NUMBER < 3044000
+    .xIntegrity = check_integrity,
+#endif
+  };
+  int rc = tr_host_register_module(host, module_name, &module.v3);
+  if (rc == SQLITE_OK) rc = tr_register_job_functions(host);
+  if (rc == SQLITE_OK) rc = tr_host_register_table_function(host, &tr_job_progress);
+  return rc;
+}
