@@ -7,19 +7,16 @@
 **   SELECT value FROM counting_input WHERE rate = 10;  unbounded, ten a second
 **   SELECT value FROM counting_input(1000) WHERE tracker = 'w1';
 **
-** Two files: counting_plan.c is xBestIndex (which terms of the query are taken, in which order, at
-** what cost), this one is the table and the scan. A plan is a string with a mark for each value that xFilter will be
-** given (counting_plan.h).
+** Three files. counting_input_plan.c is xBestIndex: which terms of a query are taken. A plan is a string with
+** a mark for each value that xFilter will be given. counting_input_request.c reads those values. This one
+** is the table and the scan.
 **
-** A scan is cut to size before it begins: all terms move the ends of a tr_counting_source, so that a range, an OFFSET, a
-** reversed order or the maximum costs the same as nothing. Then it is one of
+** A scan is cut to size before it begins: all terms move the ends of a tr_counting_source, so that a
+** range, an OFFSET, a reversed order or the maximum costs the same as nothing. Then it is one of
 **   plain     value += step until last; nobody can split it, so nothing is claimed
 **   list      the numbers of an IN that lie in the sequence
 **   tracked   a tr_reader over the tracker: each number is claimed before it is shown
-** and either may have a pacing in front.
-**
-** With a tracker the sequence is a range of offsets: the number itself counting up, -1 - number
-** counting down (counting_source.h).
+** and any of them may have a pacing in front.
 */
 #include "surfaces.h"
 
@@ -29,30 +26,17 @@
 
 #include "base/argument.h"
 #include "base/memory.h"
-#include "counting_plan.h"
+#include "counting_input_request.h"
 #include "host/interrupt.h"
-#include "host/range_arguments.h"
 #include "host/tracker_registry.h"
 #include "host/value_expression.h"
 #include "reader/counting_reader.h"
 #include "reader/pacing.h"
 
-static const char function_name[] = "counting_input";
-
 typedef struct counting_table {
   sqlite3_vtab base;
   tr_host *host;
 } counting_table;
-
-/* What a scan was asked for: its arguments as they were given, and what the WHERE terms say. */
-typedef struct request {
-  tr_value given[COUNTING_ARGUMENTS]; /* TR_NULL: left out */
-  int has_null;                       /* an argument is NULL: nothing equals it */
-  tr_integer_bounds bounds;
-  sqlite3_value *list; /* of `value IN (...)`, or NULL */
-  int64_t limit;       /* -1: none */
-  int64_t offset;
-} request;
 
 typedef struct counting_cursor {
   sqlite3_vtab_cursor base;
@@ -88,108 +72,10 @@ static tr_host *host_of(const counting_cursor *cursor) {
   return ((counting_table *)cursor->base.pVtab)->host;
 }
 
-/* --- Arguments ------------------------------------------------------------------------------ */
-
-typedef enum argument_type { ARGUMENT_INTEGER, ARGUMENT_SECONDS, ARGUMENT_TEXT } argument_type;
-
-static const struct {
-  const char *name;
-  argument_type type;
-  int64_t minimum;
-  const char *below_minimum;
-} arguments[COUNTING_ARGUMENTS] = {
-    [COUNTING_UP_TO] = {"up_to", ARGUMENT_INTEGER, INT64_MIN, NULL},
-    [COUNTING_START] = {"start", ARGUMENT_INTEGER, INT64_MIN, NULL},
-    [COUNTING_STEP] = {"step", ARGUMENT_INTEGER, INT64_MIN, NULL},
-    [COUNTING_RATE] = {"rate", ARGUMENT_INTEGER, 1, "must be at least 1"},
-    [COUNTING_PERIOD] = {"period", ARGUMENT_SECONDS, 0, "must not be negative"},
-    [COUNTING_MAX_RECORDS] = {"max_records", ARGUMENT_INTEGER, 0, "must not be negative"},
-    [COUNTING_MAX_READ_TIME] = {"max_read_time", ARGUMENT_SECONDS, 0, "must not be negative"},
-    [COUNTING_TIMESTAMP_EXPR] = {"timestamp_expr", ARGUMENT_TEXT, 0, NULL},
-    [COUNTING_TRACKER] = {"tracker", ARGUMENT_TEXT, 0, NULL},
-    [COUNTING_RESTRICTION] = {"restriction", ARGUMENT_TEXT, 0, NULL},
-};
-
-/* Reads and checks one argument; text stays SQLite's. */
-static tr_code read_argument(int argument, sqlite3_value *value, tr_value *given, tr_error *err) {
-  const char *name = arguments[argument].name;
-  int64_t minimum = arguments[argument].minimum;
-  tr_code code;
-  int is_below = 0;
-  switch (arguments[argument].type) {
-  case ARGUMENT_INTEGER: {
-    int64_t integer;
-    code = tr_argument_integer(function_name, name, value, &integer, err);
-    if (code != TR_OK) return code;
-    is_below = integer < minimum;
-    *given = tr_value_integer(integer);
-    break;
-  }
-  case ARGUMENT_SECONDS: {
-    double seconds;
-    code = tr_argument_real(function_name, name, value, &seconds, err);
-    if (code != TR_OK) return code;
-    is_below = seconds < (double)minimum;
-    *given = tr_value_of_sqlite(value);
-    break;
-  }
-  default: {
-    tr_bytes text;
-    code = tr_argument_text(function_name, name, value, &text, err);
-    if (code != TR_OK) return code;
-    *given = tr_value_text(text);
-    break;
-  }
-  }
-  if (!is_below) return TR_OK;
-  return tr_argument_error(err, function_name, name, given, arguments[argument].below_minimum);
-}
-
-static int is_given(const request *r, int argument) {
-  return r->given[argument].type != TR_NULL;
-}
-
-static int64_t integer_or(const request *r, int argument, int64_t otherwise) {
-  return is_given(r, argument) ? r->given[argument].integer : otherwise;
-}
-
-/* Seconds as nanoseconds, at most 292 years. */
-static int64_t nanoseconds_or(const request *r, int argument, int64_t otherwise) {
-  if (!is_given(r, argument)) return otherwise;
-  const tr_value *given = &r->given[argument];
-  double seconds = given->type == TR_REAL ? given->real : (double)given->integer;
-  double nanoseconds = ceil(seconds * 1e9);
-  return nanoseconds < 0x1p63 ? (int64_t)nanoseconds : INT64_MAX;
-}
-
-/* What xFilter was given, sorted by the plan's marks (a null pointer without any). */
-static tr_code read_request(const char *plan, int count, sqlite3_value **argv, request *r,
-                            tr_error *err) {
-  *r = (request){.bounds = tr_integer_bounds_all(), .limit = -1};
-  tr_code code = TR_OK;
-  for (int i = 0; i < count; i++) {
-    int argument = counting_plan_argument(plan[i]);
-    if (argument >= 0 && sqlite3_value_type(argv[i]) == SQLITE_NULL) r->has_null = 1;
-  }
-  for (int i = 0; i < count && code == TR_OK && !r->has_null; i++) {
-    int argument = counting_plan_argument(plan[i]), op = counting_plan_operator(plan[i]);
-    if (argument >= 0) {
-      code = read_argument(argument, argv[i], &r->given[argument], err);
-    } else if (op != 0) {
-      tr_integer_bounds_apply(&r->bounds, op, argv[i]);
-    } else if (plan[i] == COUNTING_PLAN_LIST) {
-      r->list = argv[i];
-    } else if (plan[i] == COUNTING_PLAN_LIMIT) {
-      r->limit = sqlite3_value_int64(argv[i]);
-    } else {
-      r->offset = sqlite3_value_int64(argv[i]);
-    }
-  }
-  return code;
-}
+/* --- Setting up a scan ---------------------------------------------------------------------- */
 
 /* The arguments as columns: text is copied. */
-static tr_code keep_arguments(counting_cursor *cursor, const request *r, tr_error *err) {
+static tr_code keep_arguments(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   for (int i = 0; i < COUNTING_ARGUMENTS; i++) {
     cursor->given[i] = r->given[i];
     if (r->given[i].type != TR_TEXT) continue;
@@ -200,12 +86,10 @@ static tr_code keep_arguments(counting_cursor *cursor, const request *r, tr_erro
     }
     cursor->given[i] = tr_value_text(tr_buffer_bytes(&cursor->texts[i]));
   }
-  if (!is_given(r, COUNTING_START)) cursor->given[COUNTING_START] = tr_value_integer(0);
-  if (!is_given(r, COUNTING_STEP)) cursor->given[COUNTING_STEP] = tr_value_integer(1);
+  if (!counting_request_has(r, COUNTING_START)) cursor->given[COUNTING_START] = tr_value_integer(0);
+  if (!counting_request_has(r, COUNTING_STEP)) cursor->given[COUNTING_STEP] = tr_value_integer(1);
   return TR_OK;
 }
-
-/* --- Setting up a scan ---------------------------------------------------------------------- */
 
 static void end_scan(counting_cursor *cursor) {
   if (cursor->tracker != NULL) {
@@ -218,43 +102,6 @@ static void end_scan(counting_cursor *cursor) {
   cursor->list = NULL;
   cursor->is_started = cursor->is_paced = 0;
   cursor->is_plain = cursor->is_eof = 1;
-}
-
-/* The sequence that the arguments describe. */
-static tr_code describe_source(const request *r, tr_counting_source *source, tr_error *err) {
-  int64_t start = integer_or(r, COUNTING_START, 0), step = integer_or(r, COUNTING_STEP, 1);
-  tr_error reason;
-  tr_code code =
-      is_given(r, COUNTING_UP_TO)
-          ? tr_counting_source_init(source, start, r->given[COUNTING_UP_TO].integer, step, &reason)
-          : tr_counting_source_init_unbounded(source, start, step, &reason);
-  if (code == TR_OK) return TR_OK;
-  return tr_argument_refused(err, function_name, "step", &r->given[COUNTING_STEP], &reason);
-}
-
-/* Reads the argument `restriction`: a range of integers. */
-static tr_code read_restriction(const request *r, tr_offset_range *range, tr_error *err) {
-  const tr_value *given = &r->given[COUNTING_RESTRICTION];
-  tr_restriction restriction;
-  tr_error reason;
-  tr_code code = tr_restriction_parse(&restriction, given->bytes, &reason);
-  if (code != TR_OK) return tr_argument_refused(err, function_name, "restriction", given, &reason);
-  if (restriction.kind == TR_BYTES) {
-    tr_restriction_free(&restriction);
-    return tr_argument_error(err, function_name, "restriction", given,
-                             "must be a range of integers");
-  }
-  *range = restriction.integers;
-  return TR_OK;
-}
-
-/* Cuts `range` to the offsets of the values within `bounds`. */
-static void cut_to_bounds(tr_offset_range *range, const tr_integer_bounds *bounds, int64_t step) {
-  int64_t from = tr_counting_offset(step > 0 ? bounds->low : bounds->high, step);
-  int64_t through = tr_counting_offset(step > 0 ? bounds->high : bounds->low, step);
-  if (from > range->from) range->from = from;
-  if (through < range->to) range->to = through + 1;
-  if (range->to < range->from) range->to = range->from;
 }
 
 static int compare_integers(const void *a, const void *b) {
@@ -318,19 +165,13 @@ static void arrange_list(counting_cursor *cursor, int is_down, uint64_t offset, 
 }
 
 /* A scan that nobody can split: every term cuts the sequence. */
-static tr_code begin_untracked(counting_cursor *cursor, const request *r, int order,
+static tr_code begin_untracked(counting_cursor *cursor, const counting_request *r, int order,
                                tr_error *err) {
   tr_counting_source source;
-  tr_code code = describe_source(r, &source, err);
+  tr_code code = counting_request_source(r, &source, err);
   if (code != TR_OK) return code;
-  if (is_given(r, COUNTING_RESTRICTION)) {
-    tr_offset_range range;
-    code = read_restriction(r, &range, err);
-    if (code != TR_OK) return code;
-    tr_counting_source_restrict_offsets(&source, &range);
-  }
   /* The table has its first max_records rows, whatever the query then asks of them. */
-  if (is_given(r, COUNTING_MAX_RECORDS)) {
+  if (counting_request_has(r, COUNTING_MAX_RECORDS)) {
     tr_counting_source_take(&source, (uint64_t)r->given[COUNTING_MAX_RECORDS].integer);
   }
   tr_counting_source_restrict(&source, r->bounds.low, r->bounds.high);
@@ -367,7 +208,7 @@ static tr_code find_or_open(tr_tracker_registry *trackers, const tr_value *name,
     *tracker = tr_tracker_registry_open(trackers, name->bytes, &restriction, &reason);
     if (*tracker != NULL) return TR_OK;
   }
-  return tr_argument_refused(err, function_name, "tracker", name, &reason);
+  return tr_argument_refused(err, COUNTING_FUNCTION, "tracker", name, &reason);
 }
 
 /* What of `source` the tracker still has to give: its restriction behind the last attempt. */
@@ -386,36 +227,23 @@ static tr_code cut_to_tracker(tr_tracker *tracker, tr_counting_source *source, t
 }
 
 /* A scan that claims each number. */
-static tr_code begin_tracked(counting_cursor *cursor, const request *r, tr_error *err) {
+static tr_code begin_tracked(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   const tr_value *name = &r->given[COUNTING_TRACKER];
-  int64_t step = integer_or(r, COUNTING_STEP, 1);
-  const int64_t *up_to = is_given(r, COUNTING_UP_TO) ? &r->given[COUNTING_UP_TO].integer : NULL;
   tr_counting_source source;
-  tr_code code = describe_source(r, &source, err);
+  tr_offset_range range;
+  tr_code code = counting_request_source(r, &source, err);
+  if (code == TR_OK) code = counting_request_range(r, &range, err);
   if (code != TR_OK) return code;
-  tr_offset_range range = tr_counting_offsets(integer_or(r, COUNTING_START, 0), up_to, step);
-  if (is_given(r, COUNTING_RESTRICTION)) {
-    tr_offset_range part;
-    code = read_restriction(r, &part, err);
-    if (code != TR_OK) return code;
-    tr_counting_source_restrict_offsets(&source, &part);
-    tr_restriction whole = {.kind = TR_INTEGERS, .integers = range};
-    const tr_restriction other = {.kind = TR_INTEGERS, .integers = part};
-    code = tr_restriction_intersect(&whole, &other, err);
-    if (code != TR_OK) return code;
-    range = whole.integers;
-  }
   tr_counting_source_restrict(&source, r->bounds.low, r->bounds.high);
-  cut_to_bounds(&range, &r->bounds, step);
 
   tr_named_tracker *tracker;
   code = find_or_open(tr_host_trackers(host_of(cursor)), name, &range, &tracker, err);
   if (code != TR_OK) return code;
   tr_error reason;
   if (tr_tracker_kind(tracker->tracker) != TR_INTEGERS) {
-    code = tr_argument_error(err, function_name, "tracker", name, "is over byte keys");
+    code = tr_argument_error(err, COUNTING_FUNCTION, "tracker", name, "is over byte keys");
   } else if (tr_named_tracker_begin_scan(tracker, &reason) != TR_OK) {
-    code = tr_argument_refused(err, function_name, "tracker", name, &reason);
+    code = tr_argument_refused(err, COUNTING_FUNCTION, "tracker", name, &reason);
   }
   if (code != TR_OK) {
     tr_named_tracker_release(tracker);
@@ -425,7 +253,7 @@ static tr_code begin_tracked(counting_cursor *cursor, const request *r, tr_error
   cursor->reader_cursor.rest = source;
   tr_reader_init(&cursor->reader, &tr_counting_cursor_class, &cursor->reader_cursor,
                  tracker->tracker);
-  cursor->step = step;
+  cursor->step = source.step;
   cursor->is_plain = 0;
   cursor->is_eof = 0;
   return cut_to_tracker(tracker->tracker, &cursor->reader_cursor.rest, err);
@@ -441,15 +269,16 @@ static tr_code clock_wait_until(void *interrupt, int64_t time, tr_error *err) {
 }
 
 /* A gate in front of the scan, where the arguments ask for one. */
-static tr_code begin_pacing(counting_cursor *cursor, const request *r, tr_error *err) {
-  int has_rate = is_given(r, COUNTING_RATE) || is_given(r, COUNTING_PERIOD);
+static tr_code begin_pacing(counting_cursor *cursor, const counting_request *r, tr_error *err) {
+  int has_rate = counting_request_has(r, COUNTING_RATE) || counting_request_has(r, COUNTING_PERIOD);
   /* An untracked scan was cut to max_records already. */
-  int64_t max_records = cursor->tracker == NULL ? -1 : integer_or(r, COUNTING_MAX_RECORDS, -1);
+  int64_t max_records =
+      cursor->tracker == NULL ? -1 : counting_request_integer(r, COUNTING_MAX_RECORDS, -1);
   tr_pace pace = {
-      .rate = has_rate ? integer_or(r, COUNTING_RATE, 1) : 0,
-      .period = nanoseconds_or(r, COUNTING_PERIOD, 1000000000),
+      .rate = has_rate ? counting_request_integer(r, COUNTING_RATE, 1) : 0,
+      .period = counting_request_nanoseconds(r, COUNTING_PERIOD, 1000000000),
       .max_records = max_records,
-      .max_read_time = nanoseconds_or(r, COUNTING_MAX_READ_TIME, -1),
+      .max_read_time = counting_request_nanoseconds(r, COUNTING_MAX_READ_TIME, -1),
   };
   cursor->is_paced = has_rate || max_records >= 0 || pace.max_read_time >= 0;
   if (!cursor->is_paced) return TR_OK;
@@ -459,7 +288,7 @@ static tr_code begin_pacing(counting_cursor *cursor, const request *r, tr_error 
 }
 
 /* The text of timestamp_expr, compiled; kept as long as the scans of a cursor ask for the same. */
-static tr_code begin_timestamps(counting_cursor *cursor, const request *r, tr_error *err) {
+static tr_code begin_timestamps(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   const tr_value *text = &r->given[COUNTING_TIMESTAMP_EXPR];
   cursor->has_timestamp = 0;
   if (cursor->timestamp_expression != NULL && text->type == TR_TEXT &&
@@ -474,7 +303,7 @@ static tr_code begin_timestamps(counting_cursor *cursor, const request *r, tr_er
   tr_code code = tr_value_expression_create(text->bytes, &cursor->interrupt,
                                             &cursor->timestamp_expression, &reason);
   if (code == TR_OK) return TR_OK;
-  return tr_argument_refused(err, function_name, "timestamp_expr", text, &reason);
+  return tr_argument_refused(err, COUNTING_FUNCTION, "timestamp_expr", text, &reason);
 }
 
 /* --- Moving --------------------------------------------------------------------------------- */
@@ -529,16 +358,16 @@ static int counting_next(sqlite3_vtab_cursor *base) {
 static int counting_filter(sqlite3_vtab_cursor *base, int order, const char *plan, int argc,
                            sqlite3_value **argv) {
   counting_cursor *cursor = (counting_cursor *)base;
-  request r;
+  counting_request r;
   tr_error err;
   end_scan(cursor);
-  tr_code code = read_request(plan, argc, argv, &r, &err);
+  tr_code code = counting_request_read(&r, plan, argc, argv, &err);
   if (code == TR_OK && r.has_null) return SQLITE_OK;
   if (code == TR_OK) code = begin_timestamps(cursor, &r, &err);
   if (code == TR_OK) code = keep_arguments(cursor, &r, &err);
   if (code == TR_OK) {
-    code = is_given(&r, COUNTING_TRACKER) ? begin_tracked(cursor, &r, &err)
-                                          : begin_untracked(cursor, &r, order, &err);
+    code = counting_request_has(&r, COUNTING_TRACKER) ? begin_tracked(cursor, &r, &err)
+                                                      : begin_untracked(cursor, &r, order, &err);
   }
   if (code == TR_OK) code = begin_pacing(cursor, &r, &err);
   if (code != TR_OK) {
@@ -574,13 +403,13 @@ static tr_code take_timestamp(counting_cursor *cursor, tr_error *err) {
       return code;
     }
     if (code != TR_OK) {
-      return tr_argument_refused(err, function_name, "timestamp_expr", text, &reason);
+      return tr_argument_refused(err, COUNTING_FUNCTION, "timestamp_expr", text, &reason);
     }
     if (timestamp.type == TR_REAL && fabs(timestamp.real) < 0x1p63) {
       timestamp = tr_value_integer((int64_t)round(timestamp.real));
     }
     if (timestamp.type != TR_INTEGER && timestamp.type != TR_NULL) {
-      return tr_argument_error(err, function_name, "timestamp_expr", text,
+      return tr_argument_error(err, COUNTING_FUNCTION, "timestamp_expr", text,
                                "must give milliseconds, a number that fits 64 bits");
     }
   }
@@ -674,5 +503,5 @@ int tr_register_counting_input(tr_host *host) {
       .xColumn = counting_column,
       .xRowid = counting_rowid,
   };
-  return tr_host_register_module(host, function_name, &module);
+  return tr_host_register_module(host, COUNTING_FUNCTION, &module);
 }

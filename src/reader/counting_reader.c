@@ -8,7 +8,11 @@ static int next(void *cursor, tr_position *position, tr_error *err) {
   (void)err;
   if (rest->is_empty) return 0;
   *position = tr_position_of_offset(tr_counting_offset(rest->first, rest->step));
-  tr_counting_source_skip(rest, 1);
+  if (rest->first == rest->last) {
+    rest->is_empty = 1;
+  } else {
+    rest->first = (int64_t)((uint64_t)rest->first + (uint64_t)rest->step);
+  }
   return 1;
 }
 

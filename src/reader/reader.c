@@ -37,7 +37,8 @@ static int move(tr_reader *reader, tr_error *err) {
   }
   int phase = moved > 0 ? PHASE_RUNNING : moved == 0 ? PHASE_ENDED : PHASE_FAILED;
   if (phase == PHASE_ENDED) atomic_store(&reader->reported_fraction, 1.0);
-  atomic_store(&reader->phase, phase);
+  /* From one record to the next it stays, and a store that others must see is dear. */
+  if (atomic_load(&reader->phase) != phase) atomic_store(&reader->phase, phase);
   return moved;
 }
 

@@ -10,7 +10,7 @@
 ** by OFFSET without a claim, and a join or an IN that starts the scan anew for each value gets no terms to start with;
 ** with `max_read_time` the rows that count are those that come first.
 */
-#include "counting_plan.h"
+#include "counting_input_plan.h"
 
 #include <string.h>
 

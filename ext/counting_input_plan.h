@@ -10,8 +10,8 @@
 **
 ** Private to counting_input. Thread-safety: as SQLite's for one connection.
 */
-#ifndef TR_EXT_COUNTING_PLAN_H
-#define TR_EXT_COUNTING_PLAN_H
+#ifndef TR_EXT_COUNTING_INPUT_PLAN_H
+#define TR_EXT_COUNTING_INPUT_PLAN_H
 
 #include "host/integer_terms.h"
 
