@@ -1,12 +1,11 @@
 /*
-** The check of a number that is to be added.
+** The check of a number that is to be added, where it is none.
 */
 #include "combine/number_input.h"
 
 #include "base/argument.h"
 
-int tr_number_input(const tr_combine *combine, const tr_value *input, tr_error *err) {
-  if (input->type == TR_INTEGER || input->type == TR_REAL) return 1;
+int tr_number_input_other(const tr_combine *combine, const tr_value *input, tr_error *err) {
   if (input->type == TR_NULL) return 0;
   tr_argument_error(err, combine->fn->name, combine->fn->arguments[0].name, input,
                     "must be a number");

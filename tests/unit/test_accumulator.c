@@ -222,6 +222,33 @@ static void counts_do_not_overflow(void **unused) {
   tr_buffer_free(&blob);
 }
 
+/* What docs/accumulators.md says that a group takes. */
+static void states_are_as_small_as_documented(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *name;
+    size_t size;
+  } documented[] = {{"count", 8},        {"sum", 48},          {"mean", 48},    {"var_pop", 72},
+                    {"stddev_samp", 72}, {"min", 24},          {"max", 24},     {"any_value", 24},
+                    {"bit_and", 16},     {"bit_or", 16},       {"bit_xor", 16}, {"top_largest", 64},
+                    {"max_by", 64},      {"top_smallest", 64}, {"min_by", 64},  {"latest", 64},
+                    {"sample", 80}};
+  for (size_t i = 0; i < sizeof documented / sizeof *documented; i++) {
+    assert_true(combining_function(documented[i].name)->state_size <= documented[i].size);
+  }
+  /* Three texts of 3 bytes in a block of four. */
+  tr_value arguments[2] = {tr_value_null(), tr_value_integer(10)};
+  tr_combine top = combining_bind("top_largest", arguments, 2);
+  void *state = combining_create(&top);
+  for (int i = 0; i < 3; i++) {
+    combining_row row = {{text("abc")}};
+    combining_add(&top, state, &row);
+    size_t expected = i == 0 ? 3 : 4 * 24 + 3 * (size_t)(i + 1);
+    assert_int_equal(top.fn->heap_size(state), expected);
+  }
+  combining_free(&top, state);
+}
+
 static void described(void **unused) {
   (void)unused;
   tr_value arguments[3] = {tr_value_null(), tr_value_integer(7), tr_value_null()};
@@ -419,6 +446,7 @@ int main(void) {
       cmocka_unit_test(every_function_has_an_empty_output),
       cmocka_unit_test(other_shapes_are_refused),
       cmocka_unit_test(counts_do_not_overflow),
+      cmocka_unit_test(states_are_as_small_as_documented),
       cmocka_unit_test(described),
       cmocka_unit_test(other_bytes_are_refused),
       cmocka_unit_test(impossible_states_are_refused),
