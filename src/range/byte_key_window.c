@@ -82,12 +82,19 @@ static void narrow(tr_byte_key_window *window, tr_bytes key) {
 
 /* Doubles the step; at its widest it moves up a byte, unless that is needed. */
 static void widen(tr_byte_key_window *window, size_t least_depth) {
-  if (window->step >> 62 != 0) {
+  /* An eighth of a distance that does not fit 64 bits counts as 2^61: the step comes up to here. */
+  if (window->step >> 60 != 0) {
     if (window->depth <= least_depth) return;
     window->depth--;
     window->step >>= 8;
   }
   window->step <<= 1;
+}
+
+void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes last) {
+  size_t shared = shared_prefix(from, last);
+  window->depth = shared + 8;
+  window->step = (lead_behind(last, shared) - lead_behind(from, shared)) | 1;
 }
 
 /*

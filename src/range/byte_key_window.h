@@ -55,6 +55,20 @@ static inline int tr_byte_key_window_holds(const tr_byte_key_window *window, tr_
   return window->is_open || tr_bytes_compare(key, tr_buffer_bytes(&window->limit)) < 0;
 }
 
+/*
+** Says that `keys` keys of the window were used, for a claimer that reads a window as a whole and does
+** not come for each.
+*/
+static inline void tr_byte_key_window_use(tr_byte_key_window *window, uint64_t keys) {
+  window->left = keys < window->left ? window->left - keys : 0;
+}
+
+/*
+** Says that what was asked for reached from `from` to `last` already: the next window is made as wide as
+** that. For a claimer that gave the rest of a window back.
+*/
+void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes last);
+
 /* ---- For trackers: under the tracker's lock --------------------------------------------------- */
 
 /*

@@ -1,0 +1,616 @@
+/*
+** Seats, turns, and the threads that take them.
+**
+** Every worker has a seat with the tracker of the range that it reads. Trackers that were worked off
+** stay until the pool is freed (there are some dozens), so a thief may look at one at any time without
+** asking whether it still lives.
+**
+** When is everything read? A worker is busy from the moment it asks for a range until it finds its range
+** read; the range that it takes is then its own before anybody can see fewer busy workers. So nobody
+** busy means nothing left.
+*/
+#include "reader/worker_pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+
+/* How long an idle worker waits before it asks again, unless something happens before. */
+#define ASK_AGAIN_NANOSECONDS 500000
+
+/* Halvings in search of a key: two for each bit that the ends of a range may differ in. */
+#define MOST_HALVINGS 128
+
+/*
+** Behind a half that is empty there is often little: the bytes of text, say, take up a third of what a
+** byte can be. So the next attempt takes more than half, and the one after it still more.
+*/
+#define LEAST_FRACTION (1 / 16.0)
+
+/*
+** Rows of a piece: enough to make its price vanish (some microseconds), few enough to end soon, as each
+** worker should have some dozens of them. A piece is cut when it turns out to be twice as long. Of a part
+** with fewer rows left than LEAST_ROWS all is taken at once, and nothing by others.
+*/
+#define MOST_PIECE_ROWS 8192
+#define LEAST_ROWS 1000
+#define PIECES_PER_WORKER 64
+
+typedef struct range_part {
+  tr_byte_key_tracker *tracker;
+  struct range_part *next;   /* among all of the pool's */
+  _Atomic uint64_t rows;     /* read in it so far */
+  _Atomic double rows_ahead; /* what the last piece promises for the rest */
+} range_part;
+
+typedef struct seat {
+  tr_worker_pool *pool;
+  int number;
+  pthread_t thread;
+  int has_thread;
+  _Atomic(range_part *) part; /* the one being read, or the last one */
+  int is_busy;                /* under the pool's mutex */
+  int is_orphan; /* under the pool's mutex: nobody sits here, the part is to be taken */
+  _Atomic uint64_t rows;
+  tr_byte_key_window window;
+  int has_key; /* `key` is the first one of the part that was not yet read */
+  tr_buffer key;
+  tr_buffer next;
+  tr_piece piece;
+} seat;
+
+struct tr_worker_pool {
+  const tr_work *work;
+  void *context;
+  int count;
+  uint64_t expected_rows;
+  uint32_t piece_rows;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed; /* a range moved, a worker became idle, the pool stopped */
+  pthread_cond_t ended;   /* a thread came to its end */
+  range_part *parts;      /* all that there ever were */
+  int busy;
+  int running;  /* threads that have not ended */
+  int reading;  /* workers that have yet to find that all is read */
+  tr_error err; /* TR_OK: nobody failed */
+  _Atomic int is_stopped;
+  _Atomic int splits, empty_splits;
+  seat seats[];
+};
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static range_part *new_part(tr_worker_pool *pool, const tr_byte_key_range *range,
+                            double expected_rows, tr_error *err) {
+  range_part *part = tr_malloc(sizeof *part);
+  if (part == NULL) {
+    tr_error_no_memory(err);
+    return NULL;
+  }
+  memset(part, 0, sizeof *part);
+  if (tr_byte_key_tracker_create(range, &part->tracker, err) != TR_OK) {
+    tr_free(part);
+    return NULL;
+  }
+  atomic_init(&part->rows, 0);
+  atomic_init(&part->rows_ahead, expected_rows);
+  pthread_mutex_lock(&pool->mutex);
+  part->next = pool->parts;
+  pool->parts = part;
+  pthread_mutex_unlock(&pool->mutex);
+  return part;
+}
+
+/*
+** Rows that are still to be read in a part, as its keys so far promise on the whole. 0: it is done. -1:
+** they promise nothing yet.
+*/
+static double rows_left_on_average(range_part *part) {
+  double consumed = tr_tracker_fraction_consumed(tr_byte_key_tracker_base(part->tracker));
+  double rows = (double)atomic_load_explicit(&part->rows, memory_order_relaxed);
+  if (consumed >= 1) return 0;
+  return consumed > 0 && rows > 0 ? rows * (1 - consumed) / consumed : -1;
+}
+
+/*
+** The most that there may be: what the average says, or the last piece by itself. Where keys lie in
+** clusters the average forgets the last one; to look for rows in vain costs little.
+*/
+static double rows_left_at_most(range_part *part) {
+  double average = rows_left_on_average(part);
+  double ahead = atomic_load_explicit(&part->rows_ahead, memory_order_relaxed);
+  return average == 0 || average > ahead ? average : ahead;
+}
+
+/* --- failing ---------------------------------------------------------------------------------- */
+
+void tr_worker_pool_stop(tr_worker_pool *pool, const tr_error *reason) {
+  pthread_mutex_lock(&pool->mutex);
+  int is_first = !atomic_load(&pool->is_stopped);
+  if (is_first) {
+    pool->err = *reason;
+    atomic_store(&pool->is_stopped, 1);
+    pthread_cond_broadcast(&pool->changed);
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  for (int i = 0; i < pool->count && is_first && pool->work->interrupt != NULL; i++) {
+    pool->work->interrupt(pool->context, i);
+  }
+}
+
+int tr_worker_pool_is_stopped(const tr_worker_pool *pool) {
+  return atomic_load_explicit(&pool->is_stopped, memory_order_relaxed);
+}
+
+/* --- taking from others ----------------------------------------------------------------------- */
+
+static void set_busy(seat *s, int is_busy) {
+  tr_worker_pool *pool = s->pool;
+  pthread_mutex_lock(&pool->mutex);
+  if (s->is_busy != is_busy) {
+    s->is_busy = is_busy;
+    pool->busy += is_busy ? 1 : -1;
+    pthread_cond_broadcast(&pool->changed);
+  }
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Whether somebody other than those who only look for work is reading. */
+static int is_anybody_busy(tr_worker_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  int busy = pool->busy;
+  pthread_mutex_unlock(&pool->mutex);
+  return busy > 0;
+}
+
+/* Makes a range that nobody else has the seat's own; its start is in `key` already. */
+static tr_code sit_down(seat *s, const tr_byte_key_range *range, double expected_rows,
+                        tr_error *err) {
+  range_part *part = new_part(s->pool, range, expected_rows, err);
+  if (part == NULL) return TR_NO_MEMORY;
+  atomic_store(&s->part, part);
+  s->has_key = 1;
+  return TR_OK;
+}
+
+/*
+** Takes the second half of what a part has left, and if no key lies in it the last three quarters of the
+** rest, and so on: 1 when `s` has a part now, 0 when nothing was to be had, -1.
+*/
+static int take_half(seat *s, range_part *from, tr_error *err) {
+  tr_worker_pool *pool = s->pool;
+  tr_buffer *key = &s->key;
+  tr_tracker *tracker = tr_byte_key_tracker_base(from->tracker);
+  double fraction = 0.5;
+  for (int i = 0; i < MOST_HALVINGS && !tr_worker_pool_is_stopped(pool); i++) {
+    tr_restriction half = {0};
+    double expected = rows_left_at_most(from) / 2;
+    int split = tr_tracker_try_split(tracker, fraction, &half, err);
+    if (split <= 0) return split;
+    tr_byte_key_range *range = &half.bytes;
+    int found =
+        pool->work->first_key(pool->context, s->number, tr_buffer_bytes(&range->start), key, err);
+    if (found == 1) found = tr_byte_key_range_contains(range, tr_buffer_bytes(key));
+    if (found == 1 && tr_buffer_set(&range->start, tr_buffer_bytes(key), err) != TR_OK) found = -1;
+    if (found == 1 && sit_down(s, range, expected, err) != TR_OK) found = -1;
+    atomic_store_explicit(&from->rows_ahead, expected, memory_order_relaxed);
+    tr_restriction_free(&half);
+    if (found != 0) {
+      atomic_fetch_add(&pool->splits, found == 1);
+      return found;
+    }
+    atomic_fetch_add(&pool->empty_splits, 1);
+    if (fraction > LEAST_FRACTION) fraction /= 2;
+  }
+  return 0;
+}
+
+/* Who has most left, of those that were not yet asked; NULL: nobody. */
+static range_part *busiest(tr_worker_pool *pool, uint64_t *asked) {
+  range_part *best = NULL;
+  int best_seat = 0;
+  double most = 0;
+  for (int i = 0; i < pool->count; i++) {
+    if (*asked >> i & 1) continue;
+    range_part *part = atomic_load(&pool->seats[i].part);
+    double left = rows_left_at_most(part);
+    if (left < LEAST_ROWS || left <= most) continue;
+    most = left;
+    best = part;
+    best_seat = i;
+  }
+  *asked |= best == NULL ? 0 : UINT64_C(1) << best_seat;
+  return best;
+}
+
+/* 1: the seat has a part; 0: nobody can give any; -1. Counts as busy while it tries. */
+static int take_from_busiest(seat *s, tr_error *err) {
+  uint64_t asked = UINT64_C(1) << s->number;
+  int taken = 0;
+  range_part *from;
+  while (taken == 0 && (from = busiest(s->pool, &asked)) != NULL) {
+    taken = take_half(s, from, err);
+  }
+  return taken;
+}
+
+/* Takes the whole part of a seat whose thread could not be started. */
+static int adopt(seat *s) {
+  tr_worker_pool *pool = s->pool;
+  int is_found = 0;
+  pthread_mutex_lock(&pool->mutex);
+  for (int i = 0; i < pool->count && !is_found; i++) {
+    seat *empty = &pool->seats[i];
+    if (!empty->is_orphan) continue;
+    empty->is_orphan = empty->is_busy = 0;
+    s->is_busy = is_found = 1;
+    s->has_key = 0;
+    atomic_store(&s->part, atomic_load(&empty->part));
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  return is_found;
+}
+
+/* --- pieces ----------------------------------------------------------------------------------- */
+
+/* The first key of the part at or above `from`, into the seat: 1; 0 when the part has none; -1. */
+static int find_key(seat *s, tr_bytes from, tr_buffer *key, tr_error *err) {
+  tr_worker_pool *pool = s->pool;
+  return pool->work->first_key(pool->context, s->number, from, key, err);
+}
+
+/* Opens the first piece of a part that was dealt or adopted. */
+static int open_part(seat *s, range_part *part, tr_error *err) {
+  tr_restriction range;
+  tr_tracker *tracker = tr_byte_key_tracker_base(part->tracker);
+  if (tr_tracker_current_restriction(tracker, &range, err) != TR_OK) return -1;
+  int found = find_key(s, tr_buffer_bytes(&range.bytes.start), &s->key, err);
+  tr_restriction_free(&range);
+  if (found == 1) s->has_key = 1;
+  return found;
+}
+
+/* The end of what the window holds, as a key in `next`; an empty one where there is no end. */
+static int find_end(seat *s, tr_error *err) {
+  tr_byte_key_window *window = &s->window;
+  s->next.size = 0;
+  if (window->is_open) return 1;
+  tr_bytes limit = tr_buffer_bytes(&window->limit);
+  tr_buffer behind = {0};
+  if (window->left == 0) {
+    /* Nothing but the key itself was claimed. */
+    if (tr_buffer_set(&behind, tr_buffer_bytes(&s->key), err) != TR_OK) return -1;
+    if (tr_buffer_append_byte(&behind, 0, err) != TR_OK) {
+      tr_buffer_free(&behind);
+      return -1;
+    }
+    limit = tr_buffer_bytes(&behind);
+  }
+  int found = find_key(s, limit, &s->next, err);
+  if (found == 0) s->next.size = 0;
+  tr_buffer_free(&behind);
+  return found < 0 ? -1 : 1;
+}
+
+/* Claims a piece that begins with the seat's key: 1, 0 it is not in the part any more, -1. */
+static int claim_piece(seat *s, range_part *part, tr_error *err) {
+  int claimed =
+      tr_byte_key_tracker_claim_ahead(part->tracker, &s->window, tr_buffer_bytes(&s->key), err);
+  if (claimed == 1 && rows_left_at_most(part) < LEAST_ROWS) {
+    if (tr_byte_key_tracker_claim_rest(part->tracker, &s->window, err) < 0) return -1;
+  }
+  return claimed;
+}
+
+/* The bytes behind the first `skipped` as a number. */
+static double lead_behind(tr_bytes key, size_t skipped) {
+  if (skipped >= key.size) return 0;
+  return (double)tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
+}
+
+/* How many rows [next, end of the part) holds if they lie as they did in [from, next). */
+static void look_ahead(range_part *part, tr_bytes from, tr_bytes next, double rows) {
+  tr_restriction range;
+  if (tr_tracker_current_restriction(tr_byte_key_tracker_base(part->tracker), &range, NULL) !=
+      TR_OK)
+    return;
+  tr_bytes end = tr_buffer_bytes(&range.bytes.end);
+  size_t shared = 0;
+  while (shared < end.size && shared < from.size && end.data[shared] == from.data[shared]) shared++;
+  double width = lead_behind(next, shared) - lead_behind(from, shared);
+  double rest = lead_behind(end, shared) - lead_behind(next, shared);
+  double ahead = rest > 0 ? (rows + 1) * rest / (width >= 1 ? width : 1) : 0;
+  atomic_store_explicit(&part->rows_ahead, ahead, memory_order_relaxed);
+  tr_restriction_free(&range);
+}
+
+/* After a piece: what it teaches for the next one, and where that begins. */
+static int go_on_behind(seat *s, range_part *part, tr_error *err) {
+  tr_piece *piece = &s->piece;
+  look_ahead(part, piece->from, piece->is_cut ? tr_buffer_bytes(&piece->last) : piece->to,
+             (double)piece->rows);
+  if (!piece->is_cut) {
+    tr_byte_key_window_use(&s->window, piece->work > piece->rows ? piece->work : piece->rows);
+    tr_buffer key = s->key;
+    s->key = s->next;
+    s->next = key;
+    return s->key.size > 0;
+  }
+  tr_bytes last = tr_buffer_bytes(&piece->last);
+  tr_code code = tr_byte_key_tracker_release(part->tracker, &s->window, last, err);
+  if (code != TR_OK) return -1;
+  tr_byte_key_window_trim(&s->window, piece->from, last);
+  code = tr_buffer_append_byte(&piece->last, 0, err);
+  if (code != TR_OK) return -1;
+  return find_key(s, tr_buffer_bytes(&piece->last), &s->key, err);
+}
+
+/* Reads one piece of the seat's part: 1; 0 when nothing is left and its end has been claimed; -1. */
+static int read_piece(seat *s, range_part *part, tr_error *err) {
+  tr_worker_pool *pool = s->pool;
+  tr_piece *piece = &s->piece;
+  piece->rows = piece->work = 0;
+  int result = s->has_key ? 1 : open_part(s, part, err);
+  if (result == 1) result = claim_piece(s, part, err);
+  if (result == 1) {
+    if (find_end(s, err) < 0) return -1;
+    piece->from = tr_buffer_bytes(&s->key);
+    piece->to = tr_buffer_bytes(&s->next);
+    piece->most = 2 * pool->piece_rows;
+    piece->is_cut = 0;
+    piece->last.size = 0;
+    if (pool->work->read(pool->context, s->number, piece, err) != TR_OK) return -1;
+    result = go_on_behind(s, part, err);
+  }
+  s->has_key = result == 1;
+  if (result == 0 && tr_tracker_claim_end(tr_byte_key_tracker_base(part->tracker), err) != TR_OK) {
+    return -1;
+  }
+  return result;
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
+static tr_turn look_for_work(seat *s) {
+  tr_worker_pool *pool = s->pool;
+  tr_error err = {0};
+  if (!is_anybody_busy(pool)) return TR_TURN_ENDED;
+  if (adopt(s)) return TR_TURN_STOLE;
+  set_busy(s, 1);
+  int taken = take_from_busiest(s, &err);
+  if (taken == 1) return TR_TURN_STOLE;
+  set_busy(s, 0);
+  if (taken == 0) return TR_TURN_IDLE;
+  tr_worker_pool_stop(pool, &err);
+  return TR_TURN_ENDED;
+}
+
+tr_turn tr_worker_pool_step(tr_worker_pool *pool, int worker, uint64_t *rows) {
+  seat *s = &pool->seats[worker];
+  tr_error err = {0};
+  *rows = 0;
+  if (tr_worker_pool_is_stopped(pool)) return TR_TURN_ENDED;
+  if (!s->is_busy) return look_for_work(s);
+  range_part *part = atomic_load(&s->part);
+  int read = read_piece(s, part, &err);
+  *rows = s->piece.rows;
+  if (read < 0) {
+    tr_worker_pool_stop(pool, &err);
+    return TR_TURN_ENDED;
+  }
+  atomic_fetch_add_explicit(&part->rows, *rows, memory_order_relaxed);
+  atomic_fetch_add_explicit(&s->rows, *rows, memory_order_relaxed);
+  if (read == 0) set_busy(s, 0);
+  return TR_TURN_READ;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+/* Waits until something changes, but not for long. */
+static void wait_a_little(tr_worker_pool *pool) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += ASK_AGAIN_NANOSECONDS;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_nsec -= 1000000000;
+    until.tv_sec++;
+  }
+  pthread_mutex_lock(&pool->mutex);
+  if (pool->busy > 0 && !tr_worker_pool_is_stopped(pool)) {
+    pthread_cond_timedwait(&pool->changed, &pool->mutex, &until);
+  }
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Nobody finishes before everybody has read: what is merged must be whole. */
+static void wait_for_others(tr_worker_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  pool->reading--;
+  pthread_cond_broadcast(&pool->changed);
+  while (pool->reading > 0 && !tr_worker_pool_is_stopped(pool)) {
+    pthread_cond_wait(&pool->changed, &pool->mutex);
+  }
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+static void *run(void *pointer) {
+  seat *s = pointer;
+  tr_worker_pool *pool = s->pool;
+  tr_error err = {0};
+  uint64_t rows;
+  tr_turn turn;
+  while ((turn = tr_worker_pool_step(pool, s->number, &rows)) != TR_TURN_ENDED) {
+    if (turn == TR_TURN_IDLE) wait_a_little(pool);
+  }
+  wait_for_others(pool);
+  if (!tr_worker_pool_is_stopped(pool) && pool->work->finish != NULL &&
+      pool->work->finish(pool->context, s->number, &err) != TR_OK) {
+    tr_worker_pool_stop(pool, &err);
+  }
+  pthread_mutex_lock(&pool->mutex);
+  pool->running--;
+  pthread_cond_broadcast(&pool->ended);
+  pthread_mutex_unlock(&pool->mutex);
+  return NULL;
+}
+
+tr_code tr_worker_pool_start(tr_worker_pool *pool, tr_error *err) {
+  sigset_t all, before;
+  int started = 0;
+  /* Signals are for the program's own threads. */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_mutex_lock(&pool->mutex);
+  for (int i = 0; i < pool->count; i++) {
+    seat *s = &pool->seats[i];
+    s->has_thread = pthread_create(&s->thread, NULL, run, s) == 0;
+    started += s->has_thread;
+    s->is_orphan = !s->has_thread && s->is_busy;
+  }
+  pool->running = pool->reading = started;
+  pthread_mutex_unlock(&pool->mutex);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (started > 0) return TR_OK;
+  return tr_error_set(err, TR_NO_MEMORY, "no thread could be started");
+}
+
+int tr_worker_pool_wait(tr_worker_pool *pool, int milliseconds) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  int64_t nanoseconds = until.tv_nsec + (int64_t)milliseconds * 1000000;
+  until.tv_sec += (time_t)(nanoseconds / 1000000000);
+  until.tv_nsec = (long)(nanoseconds % 1000000000);
+  pthread_mutex_lock(&pool->mutex);
+  int rc = 0;
+  while (pool->running > 0 && rc != ETIMEDOUT) {
+    rc = pthread_cond_timedwait(&pool->ended, &pool->mutex, &until);
+  }
+  int has_ended = pool->running == 0;
+  pthread_mutex_unlock(&pool->mutex);
+  return has_ended;
+}
+
+tr_code tr_worker_pool_join(tr_worker_pool *pool, tr_error *err) {
+  for (int i = 0; i < pool->count; i++) {
+    seat *s = &pool->seats[i];
+    if (s->has_thread) pthread_join(s->thread, NULL);
+    s->has_thread = 0;
+  }
+  if (pool->err.code != TR_OK && err != NULL) *err = pool->err;
+  return pool->err.code;
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+tr_worker_progress tr_worker_pool_progress(tr_worker_pool *pool) {
+  tr_worker_progress progress = {.splits = atomic_load(&pool->splits),
+                                 .empty_splits = atomic_load(&pool->empty_splits)};
+  double left = 0;
+  pthread_mutex_lock(&pool->mutex);
+  for (range_part *part = pool->parts; part != NULL; part = part->next) {
+    double average = rows_left_on_average(part);
+    left += average >= 0 ? average : atomic_load(&part->rows_ahead);
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  for (int i = 0; i < pool->count; i++) progress.rows += tr_worker_pool_rows_of(pool, i);
+  double rows = (double)progress.rows;
+  progress.fraction = left > 0 ? rows / (rows + left) : 1;
+  return progress;
+}
+
+uint64_t tr_worker_pool_rows_of(tr_worker_pool *pool, int worker) {
+  return atomic_load_explicit(&pool->seats[worker].rows, memory_order_relaxed);
+}
+
+/* Gives the seats their first parts, one after another. */
+typedef struct dealing {
+  tr_worker_pool *pool;
+  int next;
+} dealing;
+
+static tr_code deal(void *context, const tr_restriction *piece, tr_error *err) {
+  dealing *d = context;
+  tr_worker_pool *pool = d->pool;
+  double expected = (double)pool->expected_rows / pool->count;
+  range_part *part = new_part(pool, &piece->bytes, expected, err);
+  if (part == NULL) return err == NULL ? TR_NO_MEMORY : err->code;
+  seat *s = &pool->seats[d->next++];
+  atomic_store(&s->part, part);
+  s->is_busy = 1;
+  pool->busy++;
+  return TR_OK;
+}
+
+static tr_code deal_all(tr_worker_pool *pool, const tr_byte_key_range *range, tr_error *err) {
+  dealing d = {pool, 0};
+  tr_restriction whole = {.kind = TR_BYTES, .bytes = *range};
+  tr_code code = tr_restriction_split(&whole, pool->count, deal, &d, err);
+  /* A narrow range has fewer pieces than there are workers: the rest look at the first one's. */
+  for (int i = d.next; i < pool->count && code == TR_OK; i++) {
+    atomic_store(&pool->seats[i].part, atomic_load(&pool->seats[0].part));
+  }
+  return code;
+}
+
+tr_code tr_worker_pool_create(const tr_work *work, void *context, int count,
+                              const tr_byte_key_range *range, uint64_t expected_rows,
+                              tr_worker_pool **created, tr_error *err) {
+  size_t size = sizeof(tr_worker_pool) + (size_t)count * sizeof(seat);
+  *created = NULL;
+  tr_worker_pool *pool = tr_malloc(size);
+  if (pool == NULL) return tr_error_no_memory(err);
+  memset(pool, 0, size);
+  pool->work = work;
+  pool->context = context;
+  pool->count = count;
+  pool->expected_rows = expected_rows;
+  uint64_t piece_rows = expected_rows / (PIECES_PER_WORKER * (uint64_t)count);
+  pool->piece_rows = piece_rows < LEAST_ROWS        ? LEAST_ROWS
+                     : piece_rows > MOST_PIECE_ROWS ? MOST_PIECE_ROWS
+                                                    : (uint32_t)piece_rows;
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_mutex_init(&pool->mutex, NULL);
+  pthread_cond_init(&pool->changed, &monotonic);
+  pthread_cond_init(&pool->ended, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  for (int i = 0; i < count; i++) {
+    pool->seats[i].pool = pool;
+    pool->seats[i].number = i;
+    pool->seats[i].window.wanted = pool->piece_rows;
+  }
+  tr_code code = deal_all(pool, range, err);
+  if (code != TR_OK) {
+    tr_worker_pool_free(pool);
+    return code;
+  }
+  *created = pool;
+  return TR_OK;
+}
+
+void tr_worker_pool_free(tr_worker_pool *pool) {
+  if (pool == NULL) return;
+  for (range_part *part = pool->parts; part != NULL;) {
+    range_part *next = part->next;
+    tr_tracker_free(tr_byte_key_tracker_base(part->tracker));
+    tr_free(part);
+    part = next;
+  }
+  for (int i = 0; i < pool->count; i++) {
+    seat *s = &pool->seats[i];
+    tr_byte_key_window_free(&s->window);
+    tr_buffer_free(&s->key);
+    tr_buffer_free(&s->next);
+    tr_buffer_free(&s->piece.last);
+  }
+  pthread_cond_destroy(&pool->ended);
+  pthread_cond_destroy(&pool->changed);
+  pthread_mutex_destroy(&pool->mutex);
+  tr_free(pool);
+}
