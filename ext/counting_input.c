@@ -1,18 +1,18 @@
 /*
-** counting_input: an arithmetic sequence as a table, lazily counted, paced if asked, and claimed number
-** by number from a range tracker if one is named.
+** counting_input: an arithmetic sequence as a table, lazily counted, paced if asked, and claimed
+** number by number from a range tracker if one is named.
 **
 **   SELECT value FROM counting_input(1000);            0 .. 999
 **   SELECT value FROM counting_input(100, 10, 5);      up_to, start, step
 **   SELECT value FROM counting_input WHERE rate = 10;  unbounded, ten a second
 **   SELECT value FROM counting_input(1000) WHERE tracker = 'w1';
 **
-** Three files. counting_input_plan.c is xBestIndex: which terms of a query are taken. A plan is a string with
-** a mark for each value that xFilter will be given. counting_input_request.c reads those values. This one
-** is the table and the scan.
+** Three files. counting_input_plan.c is xBestIndex: which terms of a query are taken. A plan is a
+** string with a mark for each value that xFilter will be given. counting_input_request.c reads
+** those values. This one is the table and the scan.
 **
-** A scan is cut to size before it begins: all terms move the ends of a tr_counting_source, so that a
-** range, an OFFSET, a reversed order or the maximum costs the same as nothing. Then it is one of
+** A scan is cut to size before it begins: all terms move the ends of a tr_counting_source, so that
+** a range, an OFFSET, a reversed order or the maximum costs the same as nothing. Then it is one of
 **   plain     value += step until last; nobody can split it, so nothing is claimed
 **   list      the numbers of an IN that lie in the sequence
 **   tracked   a tr_reader over the tracker: each number is claimed before it is shown

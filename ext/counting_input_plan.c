@@ -1,14 +1,14 @@
 /*
 ** xBestIndex of counting_input: which terms of a query are taken, and what the scan will cost.
 **
-** Every term that is taken is applied exactly, so SQLite never looks at it again (omit). What is not
-** taken, SQLite checks row by row; then LIMIT and OFFSET are SQLite's too, for they count what is left.
-** (They also are while `value >= ...` compares with a parameter: see take_value_term.)
+** Every term that is taken is applied exactly, so SQLite never looks at it again (omit). What is
+** not taken, SQLite checks row by row; then LIMIT and OFFSET are SQLite's too, for they count what
+** is left. (They also are while `value >= ...` compares with a parameter: see take_value_term.)
 **
-** Two arguments make the scan's own order and length matter, and take less: with `tracker` numbers are
-** claimed one by one in the sequence's direction, so the order cannot be turned, nothing is skipped
-** by OFFSET without a claim, and a join or an IN that starts the scan anew for each value gets no terms to start with;
-** with `max_read_time` the rows that count are those that come first.
+** Two arguments make the scan's own order and length matter, and take less: with `tracker` numbers
+** are claimed one by one in the sequence's direction, so the order cannot be turned, nothing is
+** skipped by OFFSET without a claim, and a join or an IN that starts the scan anew for each value
+** gets no terms to start with; with `max_read_time` the rows that count are those that come first.
 */
 #include "counting_input_plan.h"
 
@@ -135,8 +135,8 @@ static int is_limit(int op) {
 }
 
 /*
-** Arguments: the first `=` on each hidden column. SQLITE_CONSTRAINT: one comes from a table that this
-** plan reads later, and without it the result would be another.
+** Arguments: the first `=` on each hidden column. SQLITE_CONSTRAINT: one comes from a table that
+** this plan reads later, and without it the result would be another.
 */
 static int take_arguments(plan *p) {
   for (int i = 0; i < COUNTING_ARGUMENTS; i++) p->argument_at[i] = -1;
@@ -177,8 +177,9 @@ static int take_value_term(plan *p, int i) {
   } else {
     p->unknown_bounds++;
     /*
-    ** SQLite shows `(value, x) > (?, ?)` as value >= ?, and looks at the rows again itself. It cannot be
-    ** told from a plain value >= ?, and where a row may still be dropped, LIMIT is not ours.
+    ** SQLite shows `(value, x) > (?, ?)` as value >= ?, and looks at the rows again itself. It
+    ** cannot be told from a plain value >= ?, and where a row may still be dropped, LIMIT is not
+    ** ours.
     */
     if (term->op == SQLITE_INDEX_CONSTRAINT_LE || term->op == SQLITE_INDEX_CONSTRAINT_GE) {
       p->may_have_vector = 1;
@@ -204,7 +205,9 @@ static int64_t constant_integer(const plan *p, int constraint, int64_t otherwise
   return constraint >= 0 && *is_known ? sqlite3_value_int64(constant) : otherwise;
 }
 
-/* The order that value alone decides: it is unique, so what follows it in ORDER BY changes nothing. */
+/*
+** The order that value alone decides: it is unique, so what follows it in ORDER BY changes nothing.
+*/
 static int take_order(plan *p) {
   sqlite3_index_info *info = p->info;
   if (info->nOrderBy == 0) return COUNTING_ORDER_NONE;

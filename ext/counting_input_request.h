@@ -1,8 +1,9 @@
 /*
-** What a scan of counting_input was asked for: its arguments, checked, and what the WHERE terms say.
+** What a scan of counting_input was asked for: its arguments, checked, and what the WHERE terms
+** say.
 **
-** Private to counting_input. Text and the list are SQLite's, valid during xFilter. Thread-safety: as
-** SQLite's for one connection.
+** Private to counting_input. Text and the list are SQLite's, valid during xFilter. Thread-safety:
+** as SQLite's for one connection.
 */
 #ifndef TR_EXT_COUNTING_INPUT_REQUEST_H
 #define TR_EXT_COUNTING_INPUT_REQUEST_H
@@ -29,7 +30,10 @@ typedef struct counting_request {
 tr_code counting_request_read(counting_request *request, const char *plan, int count,
                               sqlite3_value **values, tr_error *err);
 
-/* Whether an argument was given; its value, or `otherwise`. Seconds come as nanoseconds, at most 292 years. */
+/*
+** Whether an argument was given; its value, or `otherwise`. Seconds come as nanoseconds, at most
+** 292 years.
+*/
 int counting_request_has(const counting_request *request, int argument);
 int64_t counting_request_integer(const counting_request *request, int argument, int64_t otherwise);
 int64_t counting_request_nanoseconds(const counting_request *request, int argument,

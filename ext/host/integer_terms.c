@@ -6,7 +6,9 @@
 
 #include <math.h>
 
-/* Where a number lies on the line of int64. `floor` <= it <= `ceiling`, equal if it is an integer. */
+/*
+** Where a number lies on the line of int64. `floor` <= it <= `ceiling`, equal if it is an integer.
+*/
 typedef struct place {
   int side; /* -1 below the line, 0 on it, 1 above */
   int64_t floor;

@@ -1,10 +1,10 @@
 /*
 ** WHERE terms on an integer column as a range of int64: `value > 2.5` keeps 3 and up.
 **
-** Exact for whatever stands on the other side, by SQLite's rules for a column of INTEGER affinity: text
-** that looks like a number is one; other text and every BLOB sort above all integers; a REAL may have
-** a fraction or lie beyond int64; nothing compares with NULL. So a term that is applied here need not
-** be looked at again.
+** Exact for whatever stands on the other side, by SQLite's rules for a column of INTEGER affinity:
+** text that looks like a number is one; other text and every BLOB sort above all integers; a REAL
+** may have a fraction or lie beyond int64; nothing compares with NULL. So a term that is applied
+** here need not be looked at again.
 **
 ** Thread-safety: as SQLite's for one connection.
 */
@@ -22,9 +22,9 @@ typedef struct tr_integer_bounds {
 tr_integer_bounds tr_integer_bounds_all(void);
 
 /*
-** Keeps what `column OP value` keeps; `op` is SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT or GE. Text that
-** looks like a number becomes one in place. (A copy will not do: newer SQLite's want a value that
-** belongs to a connection.)
+** Keeps what `column OP value` keeps; `op` is SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT or GE. Text
+** that looks like a number becomes one in place. (A copy will not do: newer SQLite's want a value
+** that belongs to a connection.)
 */
 void tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value);
 

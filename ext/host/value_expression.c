@@ -1,10 +1,11 @@
 /*
-** The sandbox: CREATE VIEW output(result) AS SELECT (expression) FROM (SELECT current_value() AS value),
+** The sandbox is one view,
+**   CREATE VIEW output(result) AS SELECT (expression) FROM (SELECT current_value() AS value)
 ** where current_value() is ours and gives what is being evaluated.
 **
-** A view, because SQLite holds what stands in a schema to the rules that we want (untrusted: functions
-** marked INNOCUOUS only, no parameters), also for functions that the program registers on every
-** connection (sqlite3_auto_extension).
+** A view, because SQLite holds what stands in a schema to the rules that we want (untrusted:
+** functions marked INNOCUOUS only, no parameters), also for functions that the program registers on
+** every connection (sqlite3_auto_extension).
 */
 #include "host/value_expression.h"
 

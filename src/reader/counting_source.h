@@ -22,8 +22,8 @@ typedef struct tr_counting_source {
 } tr_counting_source;
 
 /*
-** [start, up_to) by `step`; counting down it is start, start + step, ... above up_to. Empty when up_to
-** does not lie in step's direction. TR_INVALID_ARGUMENT: step 0.
+** [start, up_to) by `step`; counting down it is start, start + step, ... above up_to. Empty when
+** up_to does not lie in step's direction. TR_INVALID_ARGUMENT: step 0.
 */
 tr_code tr_counting_source_init(tr_counting_source *source, int64_t start, int64_t up_to,
                                 int64_t step, tr_error *err);
@@ -46,15 +46,15 @@ void tr_counting_source_take(tr_counting_source *source, uint64_t count);
 void tr_counting_source_skip(tr_counting_source *source, uint64_t count);
 
 /*
-** The same numbers from the other end. A step of -2^63 has no opposite in int64 and stays what it is,
-** which first + step modulo 2^64 does not mind.
+** The same numbers from the other end. A step of -2^63 has no opposite in int64 and stays what it
+** is, which first + step modulo 2^64 does not mind.
 */
 void tr_counting_source_reverse(tr_counting_source *source);
 
 /*
 ** The number's place in a range of offsets, and back: a restriction and a tracker know only
-** increasing offsets. Counting up it is the number itself, counting down -1 - number, which reverses
-** the order and never overflows.
+** increasing offsets. Counting up it is the number itself, counting down -1 - number, which
+** reverses the order and never overflows.
 */
 int64_t tr_counting_offset(int64_t value, int64_t step);
 int64_t tr_counting_value(int64_t offset, int64_t step);
@@ -63,9 +63,9 @@ int64_t tr_counting_value(int64_t offset, int64_t step);
 void tr_counting_source_restrict_offsets(tr_counting_source *source, const tr_offset_range *range);
 
 /*
-** The whole of what an unsplit reader reads, as offsets: what a tracker is opened over. [start, up_to)
-** or, without `up_to` (NULL), [start, 2^63-1); empty where the source is. The end of a range is not
-** in it, so that the last of an unbounded source, 2^63-1 or -2^63, is not in it either.
+** The whole of what an unsplit reader reads, as offsets: what a tracker is opened over. [start,
+** up_to) or, without `up_to` (NULL), [start, 2^63-1); empty where the source is. The end of a range
+** is not in it, so that the last of an unbounded source, 2^63-1 or -2^63, is not in it either.
 */
 tr_offset_range tr_counting_offsets(int64_t start, const int64_t *up_to, int64_t step);
 

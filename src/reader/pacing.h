@@ -1,12 +1,12 @@
 /*
 ** When a reader may take its next record, and whether: a gate in front of any reader.
 **
-** Record n (from 0) of a scan is due n * period / rate after the scan's start, so that at each moment
-** at most rate * elapsed / period + 1 records were given out: a caller who paused catches up, and
-** nothing is skipped. It is the count that is limited, not the value: a source that starts at 1000
-** gives its first record at once. max_records ends the scan after so many; max_read_time ends it
-** when so much time has passed, looked at before every record. A gate that says "no more" leaves the
-** rest of the source unread, and so unclaimed.
+** Record n (from 0) of a scan is due n * period / rate after the scan's start, so that at each
+** moment at most rate * elapsed / period + 1 records were given out: a caller who paused catches
+** up, and nothing is skipped. It is the count that is limited, not the value: a source that starts
+** at 1000 gives its first record at once. max_records ends the scan after so many; max_read_time
+** ends it when so much time has passed, looked at before every record. A gate that says "no more"
+** leaves the rest of the source unread, and so unclaimed.
 **
 ** Times are nanoseconds of a clock that the caller supplies: a monotonic one in production, which a
 ** change of the wall clock cannot stop, a scripted one in tests. Products are exact (128 bits).
@@ -46,10 +46,10 @@ typedef struct tr_pacing {
 tr_code tr_pacing_init(tr_pacing *pacing, const tr_pace *pace, tr_clock clock, tr_error *err);
 
 /*
-** Asks for one more record: 1 take it (having waited until it is due); 0 no more, a limit is reached
-** (or would be before the record is due: it does not wait for that); -1 the clock's wait ended with
-** an error. After 0 and -1 nothing has been counted, and one may ask again. The first question starts
-** the scan's time.
+** Asks for one more record: 1 take it (having waited until it is due); 0 no more, a limit is
+** reached (or would be before the record is due: it does not wait for that); -1 the clock's wait
+** ended with an error. After 0 and -1 nothing has been counted, and one may ask again. The first
+** question starts the scan's time.
 */
 int tr_pacing_admit(tr_pacing *pacing, tr_error *err);
 

@@ -1,10 +1,10 @@
 /*
 ** The rules of a reader, kept once for all cursors.
 **
-** The owner's thread moves through the phases below and is the only one to change `phase`; splitters
-** read it. A split that sees PHASE_RUNNING may find the reader at its end a moment later: the tracker
-** then refuses, because everything is attempted. So the phase only answers what the tracker cannot
-** know (has this reader started?), and every race is decided by the tracker's mutex.
+** The owner's thread moves through the phases below and is the only one to change `phase`;
+** splitters read it. A split that sees PHASE_RUNNING may find the reader at its end a moment later:
+** the tracker then refuses, because everything is attempted. So the phase only answers what the
+** tracker cannot know (has this reader started?), and every race is decided by the tracker's mutex.
 */
 #include "reader/reader.h"
 
@@ -27,7 +27,9 @@ void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void
   pthread_mutex_init(&reader->splitting, NULL);
 }
 
-/* Gets the next record and claims it; at the source's end claims the end, so that nothing is open. */
+/*
+** Gets the next record and claims it; at the source's end claims the end, so that nothing is open.
+*/
 static int move(tr_reader *reader, tr_error *err) {
   int moved = reader->cursor_class->next(reader->cursor, &reader->position, err);
   if (moved > 0) {

@@ -2,9 +2,9 @@
 ** A bounded reader: walks the records of a source in order, claims each from a range tracker before
 ** the caller sees it, and can be split while it runs.
 **
-** Three parts make a reader: a *cursor* that knows how to get at the next record (counting, an inner
-** SELECT), a *tracker* that decides whether the reader may have it, and the rules of the contract,
-** which live here once:
+** Three parts make a reader: a *cursor* that knows how to get at the next record (counting, an
+** inner SELECT), a *tracker* that decides whether the reader may have it, and the rules of the
+** contract, which live here once:
 **   start, then advance; either says 1 (a record), 0 (the end), -1 (failed);
 **   current without a record is an error; the same record until the next advance;
 **   fraction 0 before start, 1 after the end, never decreasing;
@@ -27,9 +27,9 @@
 /* How a cursor over a concrete source is driven. */
 typedef struct tr_cursor_class {
   /*
-  ** Moves to the next record: 1 with its position in `*position` (above all before; a key is borrowed
-  ** until the next call), 0 there is none up to the end of the source, -1 failed. Not called again
-  ** after 0 or -1.
+  ** Moves to the next record: 1 with its position in `*position` (above all before; a key is
+  ** borrowed until the next call), 0 there is none up to the end of the source, -1 failed. Not
+  ** called again after 0 or -1.
   */
   int (*next)(void *cursor, tr_position *position, tr_error *err);
   /* Releases the cursor. */
@@ -48,8 +48,8 @@ typedef struct tr_reader {
 } tr_reader;
 
 /*
-** Makes a reader of `cursor` (owned: closed with the reader) over what `tracker` holds (borrowed: must
-** outlive the reader; may be shared with splitters).
+** Makes a reader of `cursor` (owned: closed with the reader) over what `tracker` holds (borrowed:
+** must outlive the reader; may be shared with splitters).
 */
 void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void *cursor,
                     tr_tracker *tracker);
@@ -63,16 +63,17 @@ int tr_reader_start(tr_reader *reader, tr_error *err);
 */
 int tr_reader_advance(tr_reader *reader, tr_error *err);
 
-/* The present record's position (a key is borrowed until the next advance). TR_INVALID_STATE: none. */
+/*
+** The present record's position (a key is borrowed until the next advance). TR_INVALID_STATE: none.
+*/
 tr_code tr_reader_current(const tr_reader *reader, tr_position *position, tr_error *err);
 
 /*
-** Gives away what lies behind `fraction` of the *current source* (not of what remains). 1: `*residual`
-** is what was given away (the caller frees it), the source is now the primary. 0: refused (before the
-** start, after the end, too late, too narrow, fraction not in (0, 1)), with no effect at all.
-** -1: TR_NO_MEMORY.
-** Somebody who splits the tracker itself meanwhile may have made the source smaller than it was when
-** the point of the split was computed.
+** Gives away what lies behind `fraction` of the *current source* (not of what remains). 1:
+** `*residual` is what was given away (the caller frees it), the source is now the primary. 0:
+** refused (before the start, after the end, too late, too narrow, fraction not in (0, 1)), with no
+** effect at all. -1: TR_NO_MEMORY. Somebody who splits the tracker itself meanwhile may have made
+** the source smaller than it was when the point of the split was computed.
 */
 int tr_reader_split_at_fraction(tr_reader *reader, double fraction, tr_restriction *residual,
                                 tr_error *err);

@@ -1,7 +1,7 @@
 /*
-** counting_input, what only a program can see: plans, interrupts and progress handlers during a wait, a
-** running scan that is split, what a closed scan leaves behind. tests/sql/counting_input.sql has what a
-** shell can see, test_counting_queries.c random queries.
+** counting_input, what only a program can see: plans, interrupts and progress handlers during a
+** wait, a running scan that is split, what a closed scan leaves behind.
+** tests/sql/counting_input.sql has what a shell can see, test_counting_queries.c random queries.
 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -315,7 +315,10 @@ static double seconds(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Never more than the rate allows at any moment, whatever the clock on the wall does; none is skipped. */
+/*
+** Never more than the rate allows at any moment, whatever the clock on the wall does; none is
+** skipped.
+*/
 static void a_rate_limits_the_count(void **state) {
   (void)state;
   sqlite3 *db = open_db();

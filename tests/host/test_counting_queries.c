@@ -1,6 +1,6 @@
 /*
-** counting_input against SQLite itself: random queries over it and over a real table of the same numbers
-** must agree, whatever is pushed down.
+** counting_input against SQLite itself: random queries over it and over a real table of the same
+** numbers must agree, whatever is pushed down.
 **
 ** not under valgrind: SQLite compares integers with REALs in long double, which valgrind cuts to 64
 ** bits, so that the real table gives wrong rows near the ends of int64.
@@ -58,7 +58,9 @@ static char *rows_of(sqlite3 *db, sqlite3_stmt *stmt) {
   return sqlite3_str_finish(rows);
 }
 
-/* A sequence of at most some forty numbers, often at an end of int64; has_end says if up_to counts. */
+/*
+** A sequence of at most some forty numbers, often at an end of int64; has_end says if up_to counts.
+*/
 typedef struct sequence {
   long long start, up_to, step;
   int has_end;

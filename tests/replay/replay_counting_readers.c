@@ -1,13 +1,15 @@
 /*
 ** Replays the readers of tests/vectors/counting.jsonl.
 **
-** A bounded reader is tr_reader over a counting cursor and a tracker: each line runs over the tracker of
-** bounded readers ("record") and over the splittable one ("splittable"). Split points are no question of
-** ours; what the record says of them is computed from the rows that came and the reader's source.
+** A bounded reader is tr_reader over a counting cursor and a tracker: each line runs over the
+** tracker of bounded readers ("record") and over the splittable one ("splittable"). Split points
+** are no question of ours; what the record says of them is computed from the rows that came and the
+** reader's source.
 **
-** An unbounded reader is a counting source behind a pacing, driven by a scripted clock that refuses to
-** wait: "not due" instead of a wait. Its mark is what is needed to go on: the last number, the time of the
-** start, and with us the count. Its backlog is how many records could be had without a wait.
+** An unbounded reader is a counting source behind a pacing, driven by a scripted clock that refuses
+** to wait: "not due" instead of a wait. Its mark is what is needed to go on: the last number, the
+** time of the start, and with us the count. Its backlog is how many records could be had without a
+** wait.
 */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -232,7 +234,9 @@ static void put_split(text to, wide from, wide at, wide end) {
   snprintf(to, TEXT_SIZE, "%.100s and %.100s", primary, residual);
 }
 
-/* width * fraction cut off, where the fraction is the decimal number that its shortest text shows. */
+/*
+** width * fraction cut off, where the fraction is the decimal number that its shortest text shows.
+*/
 static wide part_of(wide width, double fraction) {
   tr_double_digits digits = tr_double_shortest(fraction);
   wide number = 0;

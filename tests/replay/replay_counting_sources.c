@@ -2,10 +2,10 @@
 ** Replays what tests/vectors/counting.jsonl says about sources, all but the reader lines (which are
 ** replay_counting_readers.c): what a source may be, and how it splits.
 **
-** What stands for what: a source is counting_source.h; cutting it by bytes is tr_offset_range_split with 8
-** bytes a number, as the reference does it; the n interleaved sources of an unbounded one are sequences of n
-** times the step; the shards of a bounded read are the pieces of tr_restriction_split. The model does the
-** same by plain loops in 128 bits.
+** What stands for what: a source is counting_source.h; cutting it by bytes is tr_offset_range_split
+** with 8 bytes a number, as the reference does it; the n interleaved sources of an unbounded one
+** are sequences of n times the step; the shards of a bounded read are the pieces of
+** tr_restriction_split. The model does the same by plain loops in 128 bits.
 */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -181,8 +181,8 @@ static void ask_bounded_split(replay *r, step *s) {
 }
 
 /*
-** The first numbers of one of several sources that take turns. One that would begin beyond 2^63-1 has
-** none; the reference's begins at a number that wrapped around, and gives none either.
+** The first numbers of one of several sources that take turns. One that would begin beyond 2^63-1
+** has none; the reference's begins at a number that wrapped around, and gives none either.
 */
 static void append_ours(text to, wide start, int64_t stride) {
   append(to, " | by %" PRId64 ":", stride);

@@ -1,6 +1,7 @@
 /*
-** reader/counting_source.h and counting_reader.h: sequences against plain enumeration in 128 bits, above
-** all where int64 ends; every cut against the same cut of the enumerated numbers; a reader over one.
+** reader/counting_source.h and counting_reader.h: sequences against plain enumeration in 128 bits,
+** above all where int64 ends; every cut against the same cut of the enumerated numbers; a reader
+** over one.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -231,7 +232,9 @@ static void test_cuts(void **state) {
   }
 }
 
-/* A range of offsets, either direction, cut anywhere: every number is in exactly one of the parts. */
+/*
+** A range of offsets, either direction, cut anywhere: every number is in exactly one of the parts.
+*/
 static void test_offsets(void **state) {
   (void)state;
   test_random random = test_random_begin("counting offsets");

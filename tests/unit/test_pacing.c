@@ -1,6 +1,6 @@
 /*
-** reader/pacing.h against a scripted clock: when each record is due, that a wait ends where it should,
-** and that limits end a scan without counting.
+** reader/pacing.h against a scripted clock: when each record is due, that a wait ends where it
+** should, and that limits end a scan without counting.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
-** reader/reader.h: the rules of the contract over scripted cursors, with both kinds of tracker; failing
-** allocations; and readers that are split by other threads while they run.
+** reader/reader.h: the rules of the contract over scripted cursors, with both kinds of tracker;
+** failing allocations; and readers that are split by other threads while they run.
 */
 #include <setjmp.h>
 #include <stdarg.h>
