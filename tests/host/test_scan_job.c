@@ -1,0 +1,518 @@
+/*
+** scan_job: what becomes of bundles. Claims, fences, failures, rescans, transactions, sizes.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "database.h"
+
+/* A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments. */
+static sqlite3 *with_job(const char *path, int rows, const char *arguments) {
+  char sql[512];
+  sqlite3 *db = database_open(path, 0);
+  snprintf(sql, sizeof sql,
+           "CREATE TABLE events(id INTEGER PRIMARY KEY, v);"
+           "INSERT INTO events SELECT value + 1, 0 FROM counting_input(%d);"
+           "CREATE TABLE out(id);"
+           "CREATE VIRTUAL TABLE job USING scan_job(events%s)",
+           rows, arguments);
+  database_must(db, sql);
+  return db;
+}
+
+static sqlite3 *in_memory(int rows, const char *arguments) {
+  return with_job(":memory:", rows, arguments);
+}
+
+static void close_database(sqlite3 *db) {
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Claims; NULL: nothing is free. Holds until the eighth text after. */
+static const char *claim(sqlite3 *db, const char *worker, int keys, double seconds) {
+  char sql[200];
+  snprintf(sql, sizeof sql, "SELECT job_claim('job', '%s', %d, %d.0 / 1000)", worker, keys,
+           (int)(seconds * 1000));
+  const char *bundle = database_text(db, sql);
+  if (strncmp(bundle, "error", 5) == 0) fail_msg("%s", bundle);
+  return bundle[0] == '\0' ? NULL : bundle;
+}
+
+/* A call `job_X('job', bundle rest)`: its value as text. */
+static const char *call(sqlite3 *db, const char *function, const char *bundle, const char *rest) {
+  char sql[400];
+  snprintf(sql, sizeof sql, "SELECT %s('job', '%s'%s)", function, bundle, rest);
+  return database_text(db, sql);
+}
+
+static void assert_refused(const char *answer, const char *why) {
+  if (strncmp(answer, "error: ", 7) != 0 || strstr(answer, why) == NULL) {
+    fail_msg("'%s' instead of an error with '%s'", answer, why);
+  }
+}
+
+/* Rows of a bundle. */
+static int64_t rows_of(sqlite3 *db, const char *bundle) {
+  char sql[200];
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE restriction = '%s'", bundle);
+  return database_integer(db, sql);
+}
+
+/* Writes the bundle's rows and marks it done, in one transaction. */
+static void finish(sqlite3 *db, const char *bundle) {
+  char sql[400];
+  snprintf(sql, sizeof sql,
+           "BEGIN IMMEDIATE; INSERT INTO out SELECT id FROM job WHERE restriction = '%s';"
+           "SELECT job_done('job', '%s'); COMMIT",
+           bundle, bundle);
+  database_must(db, sql);
+}
+
+static int finish_all(sqlite3 *db, int keys) {
+  int count = 0;
+  for (const char *bundle; (bundle = claim(db, "w", keys, 60)) != NULL; count++) finish(db, bundle);
+  return count;
+}
+
+/* The bundles follow each other and are all keys once. */
+static void assert_whole(sqlite3 *db) {
+  assert_int_equal(
+      database_integer(db, "SELECT count(*) FROM (SELECT start_key, lag(end_key, 1, x'') OVER "
+                           "(ORDER BY start_key) AS before FROM job_bundles) "
+                           "WHERE start_key <> before"),
+      0);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM job_bundles WHERE end_key = x''"), 1);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM job_bundles WHERE start_key = x''"),
+                   1);
+}
+
+static int64_t state_count(sqlite3 *db, const char *state) {
+  char sql[100];
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM job_bundles WHERE state = '%s' AND keys > 0",
+           state);
+  return database_integer(db, sql);
+}
+
+/* --- Claims ------------------------------------------------------------------------------------ */
+
+static void every_row_once_at_every_boundary(void **state) {
+  (void)state;
+  static const int keys = 5;
+  static const int rows[] = {0, 1, 4, 5, 6, 10, 11};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    sqlite3 *db = in_memory(rows[i], "");
+    assert_int_equal(finish_all(db, keys), (rows[i] + keys - 1) / keys);
+    assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), rows[i]);
+    assert_int_equal(database_integer(db, "SELECT count(DISTINCT id) FROM out"), rows[i]);
+    assert_whole(db);
+    close_database(db);
+  }
+}
+
+static void a_claim_is_as_large_as_it_says(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(100, "");
+  const char *first = claim(db, "a", 7, 60);
+  const char *second = claim(db, "b", 20, 60);
+  assert_int_equal(rows_of(db, first), 7);
+  assert_int_equal(rows_of(db, second), 20);
+  assert_string_not_equal(first, second);
+  assert_whole(db);
+  close_database(db);
+}
+
+static void keys_are_counted_where_no_row_matches(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(1000, ", where(v > 0)");
+  const char *bundle = claim(db, "a", 10, 60);
+  assert_string_equal(bundle, "{\"start\":\"\",\"end\":\"800000000000000b\"}");
+  assert_int_equal(rows_of(db, bundle), 0);
+  close_database(db);
+}
+
+static void rows_at_the_end_are_claimed_as_they_come(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(10, "");
+  assert_int_equal(finish_all(db, 4), 3);
+  for (int round = 0; round < 3; round++) {
+    database_must(db, "INSERT INTO events(v) VALUES (1), (2)");
+    assert_int_equal(finish_all(db, 4), 1);
+  }
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 16);
+  assert_int_equal(database_integer(db, "SELECT fraction FROM job_progress('job')"), 1);
+  close_database(db);
+}
+
+static void an_empty_bundle_is_done(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(10, "");
+  const char *bundle = claim(db, "a", 4, 60);
+  assert_string_equal(call(db, "job_release", bundle, ""), "1");
+  database_must(db, "DELETE FROM events WHERE id < 5");
+  assert_int_equal(finish_all(db, 100), 1);
+  assert_int_equal(database_integer(db, "SELECT pending FROM job_progress('job')"), 0);
+  assert_null(claim(db, "a", 4, 60));
+  close_database(db);
+}
+
+static void the_largest_pending_range_goes_first(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(15, "");
+  char small[200];
+  char large[200];
+  snprintf(small, sizeof small, "%s", claim(db, "a", 2, 60));
+  snprintf(large, sizeof large, "%s", claim(db, "a", 10, 60));
+  assert_string_equal(call(db, "job_release", small, ""), "1");
+  assert_string_equal(call(db, "job_release", large, ""), "1");
+  assert_int_equal(rows_of(db, claim(db, "a", 100, 60)), 3); /* the rest of the table */
+  assert_string_equal(claim(db, "a", 100, 60), large);
+  assert_string_equal(claim(db, "a", 100, 60), small);
+  assert_null(claim(db, "a", 100, 60));
+  close_database(db);
+}
+
+static void a_large_bundle_that_came_back_is_cut(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(10, "");
+  const char *bundle = claim(db, "a", 10, 60);
+  assert_string_equal(call(db, "job_release", bundle, ""), "1");
+  for (int i = 0; i < 3; i++) assert_int_equal(rows_of(db, claim(db, "a", 3, 60)), 3);
+  assert_int_equal(rows_of(db, claim(db, "a", 3, 60)), 1);
+  assert_whole(db);
+  close_database(db);
+}
+
+/* --- Whose it is ------------------------------------------------------------------------------- */
+
+static void a_worker_whose_bundle_was_claimed_again_is_fenced(void **state) {
+  (void)state;
+  char path[512];
+  char bundle[200];
+  sqlite3 *first = with_job(database_path("fence", path), 10, "");
+  sqlite3 *second = database_open(path, 0);
+  snprintf(bundle, sizeof bundle, "%s", claim(first, "w1", 5, 0));
+  assert_string_equal(claim(second, "w2", 5, 60), bundle);
+  static const char *const calls[][2] = {
+      {"job_done", ""}, {"job_heartbeat", ""}, {"job_release", ""}, {"job_fail", ", 'no'"}};
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    assert_refused(call(first, calls[i][0], bundle, calls[i][1]), "claimed by worker 'w2'");
+  }
+  assert_refused(call(first, "job_done", bundle, ", 'w1'"), "claimed by worker 'w2'");
+  assert_string_equal(call(second, "job_done", bundle, ""), "1");
+  assert_refused(call(second, "job_done", bundle, ""), "done already");
+  assert_refused(call(first, "job_done", bundle, ""), "done already");
+  close_database(first);
+  close_database(second);
+  database_remove(path);
+}
+
+static void a_lease_that_ran_out_still_counts_while_nobody_else_claims(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(10, "");
+  finish(db, claim(db, "w1", 10, 0));
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 10);
+  close_database(db);
+}
+
+static void another_process_names_its_worker(void **state) {
+  (void)state;
+  char path[512];
+  char bundle[200];
+  sqlite3 *first = with_job(database_path("stateless", path), 10, "");
+  snprintf(bundle, sizeof bundle, "%s", claim(first, "w1", 5, 0));
+  sqlite3 *other = database_open(path, 0);
+  /* Claimed a single time: there is but one whose it can be. */
+  assert_string_equal(call(other, "job_heartbeat", bundle, ", 0"), "1");
+  assert_string_equal(claim(first, "w2", 5, 60), bundle);
+  assert_refused(call(other, "job_done", bundle, ""), "claimed by worker 'w2'");
+  assert_refused(call(other, "job_done", bundle, ", 'w1'"), "claimed by worker 'w2'");
+  assert_string_equal(call(other, "job_done", bundle, ", 'w2'"), "1");
+  close_database(first);
+  close_database(other);
+  database_remove(path);
+}
+
+static void a_heartbeat_keeps_the_bundle(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(5, "");
+  char bundle[200];
+  snprintf(bundle, sizeof bundle, "%s", claim(db, "w1", 5, 0));
+  assert_string_equal(call(db, "job_heartbeat", bundle, ", 60"), "1");
+  assert_null(claim(db, "w2", 5, 60));
+  /* Without a length it is that of the claim, which was none. */
+  assert_string_equal(call(db, "job_heartbeat", bundle, ""), "1");
+  assert_string_equal(claim(db, "w2", 5, 60), bundle);
+  close_database(db);
+}
+
+static void a_lease_of_another_boot_is_judged_by_the_wall_clock(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(5, ", max_attempts(100)");
+  char bundle[200];
+  snprintf(bundle, sizeof bundle, "%s", claim(db, "w1", 5, 60));
+  database_must(db, "UPDATE job_bundles SET boot = 'another', since = 0, until = 60000000 "
+                    "WHERE state = 'claimed'");
+  assert_null(claim(db, "w2", 5, 60));
+  database_must(db,
+                "UPDATE job_bundles SET claimed_at = claimed_at - 60000 WHERE state = 'claimed'");
+  assert_string_equal(claim(db, "w2", 5, 60), bundle);
+  /* A wall clock that stands before the claim was set back: it cannot tell, and the lease is over. */
+  database_must(db, "UPDATE job_bundles SET boot = 'another', claimed_at = claimed_at + 1000000 "
+                    "WHERE state = 'claimed'");
+  assert_string_equal(claim(db, "w3", 5, 60), bundle);
+  close_database(db);
+}
+
+/* --- Failures ---------------------------------------------------------------------------------- */
+
+/* Works until nothing is free; bundles with id `bad` fail. */
+static int work_around(sqlite3 *db, int bad) {
+  char sql[300];
+  int attempts = 0;
+  for (const char *bundle; (bundle = claim(db, "w", 64, 60)) != NULL;) {
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE id = %d AND restriction = '%s'", bad,
+             bundle);
+    if (database_integer(db, sql) == 0) {
+      finish(db, bundle);
+    } else {
+      attempts++;
+      call(db, "job_fail", bundle, ", 'cannot do it'");
+    }
+  }
+  return attempts;
+}
+
+static void a_poison_row_is_found_and_the_others_are_done(void **state) {
+  (void)state;
+  for (int bad = 1; bad <= 64; bad += 9) {
+    sqlite3 *db = in_memory(64, ", max_attempts(3)");
+    /* Three times as it was, then once for each halving of 64 keys. */
+    assert_int_equal(work_around(db, bad), 3 + 6);
+    assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 63);
+    assert_int_equal(database_integer(db, "SELECT count(DISTINCT id) FROM out"), 63);
+    assert_int_equal(state_count(db, "failed"), 1);
+    assert_string_equal(database_text(db, "SELECT message FROM job_bundles WHERE state = 'failed'"),
+                        "cannot do it");
+    assert_whole(db);
+    assert_int_equal(database_integer(db, "SELECT job_retry('job')"), 1);
+    assert_int_equal(work_around(db, 0), 0);
+    assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 64);
+    close_database(db);
+  }
+}
+
+static void leases_that_run_out_are_failures(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(2, ", max_attempts(2)");
+  assert_int_equal(rows_of(db, claim(db, "w1", 2, 0)), 2);
+  assert_int_equal(rows_of(db, claim(db, "w2", 2, 0)), 2);
+  assert_int_equal(rows_of(db, claim(db, "w3", 2, 0)), 1); /* halved */
+  assert_int_equal(rows_of(db, claim(db, "w3", 2, 0)), 1);
+  assert_null(claim(db, "w4", 2, 0));
+  assert_int_equal(state_count(db, "failed"), 2);
+  assert_string_equal(database_text(db, "SELECT message FROM job_bundles WHERE state = 'failed'"),
+                      "the lease of worker 'w3' ran out");
+  char bundle[200];
+  snprintf(bundle, sizeof bundle, "%s",
+           database_text(db, "SELECT byte_key_range(start_key, end_key) FROM job_bundles "
+                             "WHERE state = 'failed' ORDER BY start_key"));
+  assert_refused(call(db, "job_done", bundle, ""), "has failed");
+  assert_string_equal(call(db, "job_retry", bundle, ""), "1");
+  assert_refused(call(db, "job_retry", bundle, ""), "has not failed");
+  assert_string_equal(claim(db, "w5", 2, 60), bundle);
+  close_database(db);
+}
+
+/* --- Rows behind ------------------------------------------------------------------------------- */
+
+static void a_rescan_finds_just_the_new_rowids(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(0, "");
+  database_must(db, "INSERT INTO events SELECT value * 2, 0 FROM counting_input(50)");
+  assert_int_equal(finish_all(db, 7), 8);
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
+  database_must(db, "INSERT INTO events SELECT value * 2 + 1, 0 FROM counting_input(20)");
+  database_must(db, "INSERT INTO events VALUES (-9223372036854775808, 0), (-5, 0), (1000, 0)");
+  database_must(db, "DELETE FROM events WHERE id = 8");
+  assert_int_equal(finish_all(db, 7), 1); /* 1000 lies ahead */
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 22);
+  assert_whole(db);
+  finish_all(db, 7);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 50 + 23);
+  assert_int_equal(database_integer(db, "SELECT count(DISTINCT id) FROM out"), 50 + 23);
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
+  assert_whole(db);
+  close_database(db);
+}
+
+static void a_rescan_hands_changed_bundles_of_other_keys_out_again(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE names(name TEXT PRIMARY KEY) WITHOUT ROWID;"
+                    "INSERT INTO names SELECT printf('n%03d', value) FROM counting_input(30);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(names)");
+  for (const char *bundle; (bundle = claim(db, "w", 10, 60)) != NULL;)
+    call(db, "job_done", bundle, "");
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
+  database_must(db, "INSERT INTO names VALUES ('n005a')");
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 11);
+  assert_int_equal(rows_of(db, claim(db, "w", 100, 60)), 11);
+  assert_null(claim(db, "w", 100, 60));
+  assert_whole(db);
+  close_database(db);
+}
+
+static void a_rescan_in_a_transaction_is_undone_with_it(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(10, "");
+  finish_all(db, 3);
+  database_must(db, "INSERT INTO events VALUES (0, 0), (-1, 0)");
+  database_must(db, "BEGIN; SELECT job_rescan('job'); ROLLBACK");
+  assert_null(claim(db, "w", 10, 60));
+  assert_refused(database_text(db, "CREATE TABLE x AS SELECT job_rescan('job')"), "use a SELECT");
+  assert_whole(db);
+  close_database(db);
+}
+
+/* --- Transactions ------------------------------------------------------------------------------ */
+
+static void what_is_rolled_back_was_not_claimed_and_not_done(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(10, "");
+  char bundle[200];
+  database_must(db, "BEGIN");
+  snprintf(bundle, sizeof bundle, "%s", claim(db, "w", 10, 60));
+  database_must(db, "ROLLBACK");
+  assert_refused(call(db, "job_done", bundle, ""), "not there");
+  assert_string_equal(claim(db, "w", 10, 60), bundle);
+
+  database_must(db, "BEGIN; SAVEPOINT a");
+  assert_string_equal(call(db, "job_done", bundle, ""), "1");
+  assert_refused(call(db, "job_done", bundle, ""), "done already");
+  database_must(db, "ROLLBACK TO a");
+  assert_string_equal(call(db, "job_heartbeat", bundle, ""), "1");
+  assert_string_equal(call(db, "job_done", bundle, ""), "1");
+  database_must(db, "COMMIT");
+  assert_refused(call(db, "job_done", bundle, ""), "done already");
+  assert_int_equal(database_integer(db, "SELECT rows FROM job_progress('job')"), 10);
+  close_database(db);
+}
+
+static void a_claim_inside_a_statement_that_writes_is_part_of_it(void **state) {
+  (void)state;
+  char path[512];
+  sqlite3 *db = with_job(database_path("statement", path), 10, "");
+  sqlite3 *other = database_open(path, 0);
+  database_must(db, "CREATE TABLE mine AS SELECT job_claim('job', 'w', 4, 60) AS bundle");
+  assert_int_equal(state_count(other, "claimed"), 1);
+  /* The claim succeeds and the statement fails: both are undone. */
+  assert_refused(database_text(db, "INSERT INTO mine SELECT job_claim('job', 'w', 4, 60) "
+                                   "UNION ALL SELECT job_done('job', 'no restriction')"),
+                 "job_done");
+  assert_int_equal(state_count(db, "claimed"), 1);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM mine"), 1);
+  assert_whole(db);
+  close_database(db);
+  close_database(other);
+  database_remove(path);
+}
+
+/* The extended code with which a statement ends. */
+static int code_of(sqlite3 *db, const char *sql) {
+  int rc = database_run(db, sql);
+  return rc == SQLITE_OK ? rc : sqlite3_extended_errcode(db);
+}
+
+static void codes_of_sqlite_are_kept(void **state) {
+  (void)state;
+  char path[512];
+  sqlite3 *db = with_job(database_path("codes", path), 10, "");
+  database_must(db, "PRAGMA journal_mode = WAL");
+  sqlite3 *other = database_open(path, 0);
+  database_must(other, "BEGIN; SELECT * FROM events");
+  database_must(db, "INSERT INTO out VALUES (0)");
+  assert_int_equal(code_of(other, "SELECT job_claim('job', 'w')"), SQLITE_BUSY_SNAPSHOT);
+  assert_int_equal(code_of(other, "SELECT count(*) FROM events"), SQLITE_OK); /* still in it */
+  assert_int_equal(sqlite3_get_autocommit(other), 0);
+  database_must(other, "ROLLBACK");
+  database_must(db, "BEGIN IMMEDIATE");
+  assert_int_equal(code_of(other, "SELECT job_claim('job', 'w')"), SQLITE_BUSY);
+  assert_int_equal(sqlite3_get_autocommit(other), 1);
+  assert_int_equal(database_integer(other, "SELECT fraction FROM job_progress('job')"), 0);
+  database_must(db, "COMMIT");
+  assert_int_equal(code_of(other, "SELECT job_claim('job', 'w')"), SQLITE_OK);
+  close_database(other);
+
+  assert_int_equal(sqlite3_open_v2(path, &other, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_tranche_init(other, NULL, NULL), SQLITE_OK);
+  assert_int_equal(code_of(other, "SELECT job_claim('job', 'w')"), SQLITE_READONLY);
+  assert_string_equal(database_text(other, "SELECT job_claim('job', 'w')"),
+                      "error: job_claim: attempt to write a readonly database");
+  assert_int_equal(database_integer(other, "SELECT claimed FROM job_progress('job')"), 1);
+  close_database(other);
+  close_database(db);
+  database_remove(path);
+}
+
+/* --- Sizes ------------------------------------------------------------------------------------- */
+
+static void bundles_take_the_target_time(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(10000, ", target_seconds(2)");
+  assert_int_equal(rows_of(db, claim(db, "w", 5000, 60)), 100); /* nothing is known yet */
+  database_must(db, "UPDATE job_job SET keys_timed = 1000, seconds_timed = 4");
+  assert_int_equal(rows_of(db, claim(db, "w", 5000, 60)), 500);
+  assert_int_equal(rows_of(db, claim(db, "w", 50, 60)), 50); /* the claim's limit holds */
+  database_must(db, "UPDATE job_job SET keys_timed = 1, seconds_timed = 1000");
+  assert_int_equal(rows_of(db, claim(db, "w", 5000, 60)), 1);
+  const char *bundle = claim(db, "w", 5000, 60);
+  assert_string_equal(call(db, "job_done", bundle, ""), "1");
+  assert_int_equal(database_integer(db, "SELECT keys_timed * 100 FROM job_job"), 175);
+  close_database(db);
+}
+
+static void the_last_keys_are_shared(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(40, ", target_seconds(2)");
+  char worker[2] = "a";
+  int64_t left = 40;
+  /* Each takes its part of what is left, as one of all who are working. */
+  for (int64_t workers = 1; left > 1; workers++, worker[0]++) {
+    int64_t rows = rows_of(db, claim(db, worker, workers == 1 ? 10 : 100, 60));
+    assert_int_equal(rows, workers == 1 ? 10 : (left + workers - 1) / workers);
+    left -= rows;
+  }
+  assert_whole(db);
+  close_database(db);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_row_once_at_every_boundary),
+      cmocka_unit_test(a_claim_is_as_large_as_it_says),
+      cmocka_unit_test(keys_are_counted_where_no_row_matches),
+      cmocka_unit_test(rows_at_the_end_are_claimed_as_they_come),
+      cmocka_unit_test(an_empty_bundle_is_done),
+      cmocka_unit_test(the_largest_pending_range_goes_first),
+      cmocka_unit_test(a_large_bundle_that_came_back_is_cut),
+      cmocka_unit_test(a_worker_whose_bundle_was_claimed_again_is_fenced),
+      cmocka_unit_test(a_lease_that_ran_out_still_counts_while_nobody_else_claims),
+      cmocka_unit_test(another_process_names_its_worker),
+      cmocka_unit_test(a_heartbeat_keeps_the_bundle),
+      cmocka_unit_test(a_lease_of_another_boot_is_judged_by_the_wall_clock),
+      cmocka_unit_test(a_poison_row_is_found_and_the_others_are_done),
+      cmocka_unit_test(leases_that_run_out_are_failures),
+      cmocka_unit_test(a_rescan_finds_just_the_new_rowids),
+      cmocka_unit_test(a_rescan_hands_changed_bundles_of_other_keys_out_again),
+      cmocka_unit_test(a_rescan_in_a_transaction_is_undone_with_it),
+      cmocka_unit_test(what_is_rolled_back_was_not_claimed_and_not_done),
+      cmocka_unit_test(a_claim_inside_a_statement_that_writes_is_part_of_it),
+      cmocka_unit_test(codes_of_sqlite_are_kept),
+      cmocka_unit_test(bundles_take_the_target_time),
+      cmocka_unit_test(the_last_keys_are_shared),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
