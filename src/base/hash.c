@@ -4,6 +4,8 @@
 */
 #include "base/hash.h"
 
+#include "base/little_endian.h"
+
 #define C1 UINT64_C(0x87c37b91114253d5)
 #define C2 UINT64_C(0x4cf5ad432745937f)
 
@@ -11,11 +13,14 @@ static uint64_t rotate(uint64_t x, int by) {
   return (x << by) | (x >> (64 - by));
 }
 
-/* Up to eight bytes, the first one lowest; compilers make one load of the full case. */
+/* Up to eight bytes, the first one lowest: in loads that overlap, without a loop. */
 static uint64_t read_little_endian(const uint8_t *data, size_t count) {
-  uint64_t x = 0;
-  for (size_t i = 0; i < count; i++) x |= (uint64_t)data[i] << (8 * i);
-  return x;
+  if (count == 8) return tr_load_u64(data);
+  if (count >= 4) {
+    return tr_load_u32(data) | (uint64_t)tr_load_u32(data + count - 4) << (8 * (count - 4));
+  }
+  size_t middle = count / 2, last = count - 1;
+  return data[0] | (uint64_t)data[middle] << (8 * middle) | (uint64_t)data[last] << (8 * last);
 }
 
 static uint64_t avalanche(uint64_t x) {

@@ -64,7 +64,7 @@ static uint32_t hash_of(const tr_value *value) {
   }
   if (value->bytes.size > TR_FREQUENT_SHORT) return (uint32_t)tr_hash128_of(value->bytes, 0).low;
   load_short(value->bytes, &first, &last);
-  return mix(first * UINT64_C(0x94d049bb133111eb) + (last ^ value->bytes.size << 56));
+  return mix(first * UINT64_C(0x94d049bb133111eb) + (last ^ (uint64_t)value->bytes.size << 56));
 }
 
 tr_value tr_frequent_value(const tr_frequent_entry *entry) {
@@ -79,9 +79,13 @@ static int is_value(const tr_frequent_entry *entry, const tr_value *value) {
   if (entry->type != value->type) return 0;
   if (entry->type == TR_INTEGER) return entry->integer == value->integer;
   if (entry->type == TR_REAL) return entry->real == value->real;
-  tr_value own = tr_frequent_value(entry);
-  return own.bytes.size == value->bytes.size &&
-         (own.bytes.size == 0 || memcmp(own.bytes.data, value->bytes.data, own.bytes.size) == 0);
+  size_t size = entry->is_long ? entry->own.size : entry->short_size;
+  if (size != value->bytes.size) return 0;
+  if (entry->is_long) return memcmp(entry->own.data, value->bytes.data, size) == 0;
+  uint64_t first, last, own_first, own_last;
+  load_short(value->bytes, &first, &last);
+  load_short((tr_bytes){entry->bytes, size}, &own_first, &own_last);
+  return first == own_first && last == own_last;
 }
 
 static tr_code fill_entry(tr_frequent_items *items, tr_frequent_entry *entry, const tr_value *value,
