@@ -3,6 +3,7 @@
 */
 #include "combine/approx_top_count.h"
 
+#include "base/argument.h"
 #include "base/json.h"
 #include "base/little_endian.h"
 #include "base/memory.h"
@@ -41,6 +42,10 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
 static tr_code append_entry(const tr_frequent_items *items, const tr_frequent_entry *entry,
                             tr_buffer *json, tr_error *err) {
   tr_value value = tr_frequent_value(entry);
+  if (value.type == TR_BLOB) {
+    return tr_argument_error(err, tr_combine_approx_top_count.name, "x", &value,
+                             "JSON cannot hold BLOB values");
+  }
   tr_code code = tr_buffer_append_text(json, "{\"value\":", err);
   if (code == TR_OK) code = tr_json_append_value(json, &value, err);
   if (code != TR_OK) return code;

@@ -156,14 +156,14 @@ static inline int64_t tr_kll_key_of_real(double x) {
     double real;
     int64_t bits;
   } pun = {x + 0.0};
-  return pun.bits ^ (int64_t)((uint64_t)(pun.bits >> 63) >> 1);
+  return pun.bits < 0 ? pun.bits ^ INT64_MAX : pun.bits;
 }
 
 static inline double tr_kll_real_of_key(int64_t key) {
   union {
     int64_t bits;
     double real;
-  } pun = {key ^ (int64_t)((uint64_t)(key >> 63) >> 1)};
+  } pun = {key < 0 ? key ^ INT64_MAX : key};
   return pun.real;
 }
 

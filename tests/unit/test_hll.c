@@ -114,7 +114,9 @@ static void test_no_spike(void **state) {
     double k = (double)(1 << lg_k), bound = 4 * 1.04 / sqrt(k);
     tr_hll hll = tr_hll_empty(lg_k);
     int64_t added = 0;
-    for (double n = 0.02 * k; n < 5 * k; n *= 1.05) {
+    /* From 0.02 k to 5 k in steps of 5 %. */
+    for (int step = 0; step < 114; step++) {
+      double n = 0.02 * k * pow(1.05, step);
       int64_t base = (int64_t)lg_k << 40;
       add_integers(&hll, base + added, base + (int64_t)n);
       added = (int64_t)n;
