@@ -30,6 +30,7 @@ static const char ad_hoc_declaration[] = "CREATE TABLE x(key, value, source HIDD
 
 typedef struct group_vtab {
   sqlite3_vtab base;
+  tr_host *host;
   sqlite3 *db;
   int is_ad_hoc;
   tr_group_plan plan; /* of the CREATE form */
@@ -43,7 +44,7 @@ typedef struct group_cursor {
   uint64_t outputs; /* that the result has */
   int is_whole;     /* the result has all groups: conditions or not, it will do */
   int was_in_vain;  /* the last conditions did not save a scan of the whole table */
-  tr_group_cursor at;
+  tr_grouping_cursor at;
   const tr_group *group; /* NULL: the end */
   sqlite3_int64 rowid;
 } group_cursor;
@@ -90,16 +91,15 @@ static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, tr
         TR_GROUP_FUNCTION ": the table must be in temp: CREATE VIRTUAL TABLE temp.%s", argv[2]);
   }
   tr_code code = tr_group_plan_of_module(&vtab->plan, vtab->db, argc - 3, argv + 3, err);
-  if (code == TR_OK) code = tr_group_check(vtab->db, &vtab->plan, err);
+  if (code == TR_OK) code = tr_group_check(vtab->host, &vtab->plan, err);
   return code == TR_OK ? declare(vtab->db, &vtab->plan, err) : code;
 }
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **table,
                    char **message) {
-  (void)aux;
   group_vtab *vtab = tr_malloc(sizeof *vtab);
   if (vtab == NULL) return SQLITE_NOMEM;
-  *vtab = (group_vtab){.db = db, .is_ad_hoc = argc == 3};
+  *vtab = (group_vtab){.host = aux, .db = db, .is_ad_hoc = argc == 3};
   int rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   if (rc == SQLITE_OK && vtab->is_ad_hoc) rc = sqlite3_declare_vtab(db, ad_hoc_declaration);
   tr_error err;
@@ -344,7 +344,7 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
 
 static int next(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
-  cursor->group = tr_group_table_next(tr_group_result_table(cursor->result), &cursor->at);
+  cursor->group = tr_grouping_next(tr_group_result_groups(cursor->result), &cursor->at);
   cursor->rowid++;
   return SQLITE_OK;
 }
@@ -354,7 +354,7 @@ static int eof(sqlite3_vtab_cursor *base) {
 }
 
 static void rewind_groups(group_cursor *cursor) {
-  cursor->at = (tr_group_cursor){0};
+  cursor->at = (tr_grouping_cursor){0};
   cursor->rowid = 0;
   next(&cursor->base);
 }
@@ -378,7 +378,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
     request.conditions = conditions;
     request.condition_count = count;
     if (tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, &err) != 1 ||
-        tr_group_run(vtab->db, cursor->plan, &request, &cursor->result, &scanned_whole, &err) !=
+        tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err) !=
             TR_OK) {
       rc = tr_vtab_error(&vtab->base, &err);
     }
@@ -425,7 +425,7 @@ static int filter_ad_hoc(group_cursor *cursor, group_vtab *vtab, int given, sqli
   tr_code code = read_call(given, argv, &call, &err);
   if (code == TR_OK) code = tr_group_plan_of_call(&cursor->ad_hoc_plan, vtab->db, &call, &err);
   if (code == TR_OK) {
-    code = tr_group_run(vtab->db, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
+    code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
   }
   if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
   rewind_groups(cursor);

@@ -21,7 +21,6 @@
 #include "range/byte_key.h"
 
 #define FUNCTION "tranche_group"
-#define POINTER "tranche_group_run"
 
 /* One value of a row for the group table, and the arguments that it is made of. */
 typedef struct run_input {
@@ -38,7 +37,7 @@ struct tr_group_result {
   tr_group_aggregate *aggregates;
   int *aggregate_of_output; /* -1: not wanted */
   int *aggregate_of_key;    /* the one that keeps its first value; -1: the key shows itself */
-  tr_group_table *table;
+  tr_grouping *grouping;
 };
 
 /* A run: the result, and what is only needed while rows come in. */
@@ -47,6 +46,7 @@ typedef struct group_run {
   char **arguments; /* SQL expressions; owned */
   int argument_count;
   run_input *inputs;
+  int is_taken;     /* the statement has its aggregate */
   tr_value *row;    /* key_count + input_count values */
   tr_buffer *names; /* of the source's columns, as `"name":`, for rows as JSON */
   tr_error err;
@@ -66,13 +66,32 @@ static tr_code number_of(sqlite3_value *value, tr_value *number, tr_error *err) 
   return TR_OK;
 }
 
+/*
+** Fills `*read` member by member: copying a whole tr_value that was just written in parts makes the
+** processor wait, and this is done for every row.
+*/
 static tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
-  *read = tr_value_of_sqlite(value);
-  if (read->type >= TR_TEXT && read->bytes.data == NULL &&
-      (read->type == TR_TEXT || read->bytes.size > 0)) {
+  switch (sqlite3_value_type(value)) {
+  case SQLITE_INTEGER:
+    read->type = TR_INTEGER;
+    read->integer = sqlite3_value_int64(value);
+    return TR_OK;
+  case SQLITE_FLOAT:
+    read->type = TR_REAL;
+    read->real = sqlite3_value_double(value);
+    return TR_OK;
+  case SQLITE_NULL: read->type = TR_NULL; return TR_OK;
+  default:
+    *read = tr_value_of_sqlite(value);
+    if (read->bytes.data != NULL || (read->type == TR_BLOB && read->bytes.size == 0)) return TR_OK;
     return tr_error_no_memory(err);
   }
-  return TR_OK;
+}
+
+static tr_code read_number(sqlite3_value *value, tr_value *read, tr_error *err) {
+  int type = sqlite3_value_type(value);
+  if (type == SQLITE_TEXT || type == SQLITE_BLOB) return number_of(value, read, err);
+  return read_value(value, read, err);
 }
 
 static tr_code read_row_key(const group_run *run, run_input *input, sqlite3_value **arguments,
@@ -119,9 +138,7 @@ static tr_code read_input(group_run *run, run_input *input, sqlite3_value **argu
     code = read_row_json(run, input, arguments, err);
     *value = tr_value_text(tr_buffer_bytes(&input->bytes));
     return code;
-  case TR_GROUP_NUMBER:
-    *value = tr_value_of_sqlite(arguments[0]);
-    return value->type >= TR_TEXT ? number_of(arguments[0], value, err) : TR_OK;
+  case TR_GROUP_NUMBER: return read_number(arguments[0], value, err);
   default: return read_value(arguments[0], value, err);
   }
 }
@@ -137,7 +154,7 @@ static tr_code add_row(group_run *run, sqlite3_value **arguments) {
     run_input *input = &run->inputs[i];
     code = read_input(run, input, arguments + input->first_argument, &inputs[i], &run->err);
   }
-  return code == TR_OK ? tr_group_table_add(run->result->table, keys, inputs, &run->err) : code;
+  return code == TR_OK ? tr_grouping_add(run->result->grouping, keys, inputs, &run->err) : code;
 }
 
 static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
@@ -147,14 +164,15 @@ static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
     return;
   }
   if (*run == NULL) {
-    *run = argc == 0 ? NULL : sqlite3_value_pointer(argv[0], POINTER);
-    if (*run == NULL || (*run)->argument_count != argc - 1) {
-      *run = NULL;
+    group_run *inner = *tr_host_inner(tr_function_host(context));
+    if (inner == NULL || inner->is_taken || inner->argument_count != argc) {
       sqlite3_result_error(context, FUNCTION "() is for group_by_fields alone", -1);
       return;
     }
+    inner->is_taken = 1;
+    *run = inner;
   }
-  if (add_row(*run, argv + 1) != TR_OK) tr_result_error(context, TR_GROUP_FUNCTION, &(*run)->err);
+  if (add_row(*run, argv) != TR_OK) tr_result_error(context, TR_GROUP_FUNCTION, &(*run)->err);
 }
 
 static void finish(sqlite3_context *context) {
@@ -185,7 +203,7 @@ static void run_free(group_run *run) {
 
 void tr_group_result_free(tr_group_result *result) {
   if (result == NULL) return;
-  tr_group_table_free(result->table);
+  tr_grouping_free(result->grouping);
   tr_free(result->collations);
   tr_free(result->aggregates);
   tr_free(result->aggregate_of_output);
@@ -406,10 +424,10 @@ static void append_condition(sqlite3_str *sql, const tr_group_field *key, tr_aff
   sqlite3_str_appendchar(sql, 1, ')');
 }
 
-/* FROM ... WHERE ...; parameters of the conditions are ?2 and so on. */
+/* FROM ... WHERE ...; parameters of the conditions are ?1 and so on. */
 static void append_source(sqlite3_str *sql, const tr_group_plan *plan,
                           const tr_group_request *request) {
-  int parameter = 2;
+  int parameter = 1;
   const char *word = " WHERE ";
   sqlite3_str_appendall(sql, " FROM ");
   tr_sql_append_table(sql, plan->source.schema, plan->source.name);
@@ -429,7 +447,7 @@ static void append_source(sqlite3_str *sql, const tr_group_plan *plan,
 
 static void append_arguments(sqlite3_str *sql, const group_run *run) {
   for (int i = 0; i < run->argument_count; i++) {
-    sqlite3_str_appendf(sql, ", %s", run->arguments[i]);
+    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", run->arguments[i]);
   }
 }
 
@@ -438,7 +456,7 @@ static void append_ranked(sqlite3_str *sql, const group_run *run, const tr_group
   const tr_group_plan *plan = run->result->plan;
   for (int i = 0; i < run->argument_count; i++) {
     int is_ranked = i < plan->key_count && plan->keys[i].foreign_collation != NULL;
-    sqlite3_str_appendf(sql, ", %c%d", is_ranked ? 'r' : 'a', i);
+    sqlite3_str_appendf(sql, "%s%c%d", i == 0 ? "" : ", ", is_ranked ? 'r' : 'a', i);
   }
   sqlite3_str_appendall(sql, ") FROM (SELECT ");
   for (int i = 0; i < run->argument_count; i++) {
@@ -460,13 +478,13 @@ static tr_code prepare(sqlite3 *db, const group_run *run, const tr_group_request
                        sqlite3_stmt **stmt, tr_error *err) {
   *stmt = NULL;
   int most = sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, -1);
-  if (run->argument_count + 1 > most) {
+  if (run->argument_count > most) {
     return tr_error_set(err, TR_TOO_BIG,
                         "%d fields and arguments of aggregates; this connection allows %d",
-                        run->argument_count, most - 1);
+                        run->argument_count, most);
   }
   sqlite3_str *sql = sqlite3_str_new(db);
-  sqlite3_str_appendall(sql, "SELECT " FUNCTION "(?1");
+  sqlite3_str_appendall(sql, "SELECT " FUNCTION "(");
   if (has_foreign_collation(run->result->plan)) {
     append_ranked(sql, run, request);
   } else {
@@ -477,10 +495,9 @@ static tr_code prepare(sqlite3 *db, const group_run *run, const tr_group_request
   return tr_sql_prepare(db, sql, stmt, err);
 }
 
-static tr_code bind(sqlite3 *db, sqlite3_stmt *stmt, group_run *run,
-                    const tr_group_request *request, tr_error *err) {
-  int parameter = 2;
-  int rc = sqlite3_bind_pointer(stmt, 1, run, POINTER, NULL);
+static tr_code bind(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
+                    tr_error *err) {
+  int parameter = 1, rc = SQLITE_OK;
   for (int i = 0; i < request->condition_count; i++) {
     const tr_group_condition *condition = &request->conditions[i];
     for (int j = 0; j < condition->value_count && rc == SQLITE_OK; j++) {
@@ -491,18 +508,21 @@ static tr_code bind(sqlite3 *db, sqlite3_stmt *stmt, group_run *run,
 }
 
 /* Runs the statement: all rows go into the table. */
-static tr_code fill(sqlite3 *db, sqlite3_stmt *stmt, group_run *run, tr_error *err) {
+static tr_code fill(tr_host *host, sqlite3_stmt *stmt, group_run *run, tr_error *err) {
   tr_group_result *result = run->result;
+  void **inner = tr_host_inner(host), *outer = *inner;
+  *inner = run;
   int rc = sqlite3_step(stmt);
   if (rc == SQLITE_ROW) rc = sqlite3_step(stmt);
+  *inner = outer;
   if (rc != SQLITE_DONE) {
-    if (run->err.code == TR_OK) return tr_error_of_sqlite(err, db, rc);
+    if (run->err.code == TR_OK) return tr_error_of_sqlite(err, tr_host_db(host), rc);
     *err = run->err;
     return err->code;
   }
-  tr_code code = tr_group_table_flush(result->table, err);
+  tr_code code = tr_grouping_flush(result->grouping, err);
   if (code == TR_OK && result->shape.key_count == 0) {
-    code = tr_group_table_ensure_one(result->table, err);
+    code = tr_grouping_ensure_one(result->grouping, err);
   }
   return code;
 }
@@ -521,29 +541,30 @@ tr_code tr_group_name_error(tr_error *err, tr_code code) {
   return code;
 }
 
-static tr_code run_once(sqlite3 *db, group_run *run, const tr_group_request *request, int is_check,
-                        int *scanned_whole, tr_error *err) {
+static tr_code run_once(tr_host *host, group_run *run, const tr_group_request *request,
+                        int is_check, int *scanned_whole, tr_error *err) {
+  sqlite3 *db = tr_host_db(host);
   sqlite3_stmt *stmt = NULL;
   tr_code code = lay_out(run, request, err);
   if (code == TR_OK) code = prepare(db, run, request, &stmt, err);
   if (code == TR_OK && !is_check) {
-    code = tr_group_table_create(&run->result->shape, &run->result->table, err);
-    if (code == TR_OK) code = bind(db, stmt, run, request, err);
-    if (code == TR_OK) code = fill(db, stmt, run, err);
+    code = tr_grouping_create(&run->result->shape, &run->result->grouping, err);
+    if (code == TR_OK) code = bind(db, stmt, request, err);
+    if (code == TR_OK) code = fill(host, stmt, run, err);
     *scanned_whole = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) > 0;
   }
   sqlite3_finalize(stmt);
   return tr_group_name_error(err, code);
 }
 
-static tr_code run_plan(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
+static tr_code run_plan(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                         int is_check, tr_group_result **result, int *scanned_whole, tr_error *err) {
   group_run run = {0};
   *result = zeros(0, sizeof **result);
   if (*result == NULL) return tr_error_no_memory(err);
   tr_code code = run_init(&run, plan, *result);
   if (code != TR_OK) tr_error_no_memory(err);
-  if (code == TR_OK) code = run_once(db, &run, request, is_check, scanned_whole, err);
+  if (code == TR_OK) code = run_once(host, &run, request, is_check, scanned_whole, err);
   run_free(&run);
   if (code != TR_OK || is_check) {
     tr_group_result_free(*result);
@@ -552,30 +573,30 @@ static tr_code run_plan(sqlite3 *db, const tr_group_plan *plan, const tr_group_r
   return code;
 }
 
-tr_code tr_group_run(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
+tr_code tr_group_run(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                      tr_group_result **result, int *scanned_whole, tr_error *err) {
-  return run_plan(db, plan, request, 0, result, scanned_whole, err);
+  return run_plan(host, plan, request, 0, result, scanned_whole, err);
 }
 
-tr_code tr_group_check(sqlite3 *db, const tr_group_plan *plan, tr_error *err) {
+tr_code tr_group_check(tr_host *host, const tr_group_plan *plan, tr_error *err) {
   tr_group_result *none;
   tr_group_request request = {.outputs = UINT64_MAX};
-  return run_plan(db, plan, &request, 1, &none, NULL, err);
+  return run_plan(host, plan, &request, 1, &none, NULL, err);
 }
 
 /* --- the result --------------------------------------------------------------------------------- */
 
-const tr_group_table *tr_group_result_table(const tr_group_result *result) {
-  return result->table;
+const tr_grouping *tr_group_result_groups(const tr_group_result *result) {
+  return result->grouping;
 }
 
 tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key) {
   int aggregate = result->aggregate_of_key[key];
-  if (aggregate < 0) return tr_group_key_field(result->table, group, key);
+  if (aggregate < 0) return tr_group_key_field(group, key);
   tr_combine_output first = {0};
   const tr_combine *combine = &result->aggregates[aggregate].combine;
-  combine->fn->extract_output(combine, tr_group_state(result->table, group, aggregate), &first,
-                              NULL);
+  combine->fn->extract_output(combine, tr_grouping_state(result->grouping, group, aggregate),
+                              &first, NULL);
   return first.value;
 }
 
@@ -583,7 +604,7 @@ tr_code tr_group_result_output(const tr_group_result *result, const tr_group *gr
                                tr_combine_output *output, tr_error *err) {
   int aggregate = result->aggregate_of_output[index];
   const tr_combine *combine = &result->aggregates[aggregate].combine;
-  const void *state = tr_group_state(result->table, group, aggregate);
+  const void *state = tr_grouping_state(result->grouping, group, aggregate);
   tr_code code;
   if (result->plan->emits_accumulators) {
     code = tr_accumulator_write(combine, state, &output->storage, err);

@@ -2,16 +2,16 @@
 ** Runs a group_by_fields plan: one inner SELECT whose only column is an aggregate function of ours,
 ** which puts every row into a group table.
 **
-** `SELECT tranche_group(?1, key, ..., argument, ...) FROM t WHERE ...` is stepped once. That is twice
-** as fast as stepping a SELECT row by row, since SQLite's virtual machine never leaves its loop;
-** the function is useless without the pointer that only the extension can bind.
+** `SELECT tranche_group(key, ..., argument, ...) FROM t WHERE ...` is stepped once. That is twice
+** as fast as stepping a SELECT row by row, since SQLite's virtual machine never leaves its loop.
+** The function finds its run through the host (tr_host_inner), and refuses to work without one.
 **
 ** Thread-safety: belongs to its connection's thread.
 */
 #ifndef TR_EXT_GROUP_BY_FIELDS_RUN_H
 #define TR_EXT_GROUP_BY_FIELDS_RUN_H
 
-#include "combine/group_table.h"
+#include "combine/grouping.h"
 #include "group_by_fields_plan.h"
 
 int tr_group_register_function(tr_host *host);
@@ -37,13 +37,13 @@ typedef struct tr_group_result tr_group_result;
 ** that another run with other conditions costs as much). TR_HOST with SQLite's text; TR_TOO_BIG: the
 ** memory limit; what the functions' add_input gives; TR_INTERRUPTED; TR_NO_MEMORY.
 */
-tr_code tr_group_run(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
+tr_code tr_group_run(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                      tr_group_result **result, int *scanned_whole, tr_error *err);
 
 /* Prepares without running: whether all expressions compile. Errors as above. */
-tr_code tr_group_check(sqlite3 *db, const tr_group_plan *plan, tr_error *err);
+tr_code tr_group_check(tr_host *host, const tr_group_plan *plan, tr_error *err);
 
-const tr_group_table *tr_group_result_table(const tr_group_result *result);
+const tr_grouping *tr_group_result_groups(const tr_group_result *result);
 
 /* The value of key field `key` of a group; bytes lie in the result. */
 tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key);

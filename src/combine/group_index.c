@@ -48,11 +48,13 @@ static tr_code give_back(tr_memory_account *account, uint64_t size, tr_error *er
   return tr_error_no_memory(err);
 }
 
-tr_code tr_group_index_init(tr_group_index *index, tr_memory_account *account, tr_error *err) {
+tr_code tr_group_index_init(tr_group_index *index, int shared_bits, tr_memory_account *account,
+                            tr_error *err) {
   size_t size = sizeof *index->directory + segment_size(FIRST_SLOTS);
   tr_code code = tr_memory_account_take(account, size, err);
   if (code != TR_OK) return code;
-  *index = (tr_group_index){.directory = tr_malloc(sizeof *index->directory)};
+  *index = (tr_group_index){.directory = tr_malloc(sizeof *index->directory),
+                            .shared_bits = shared_bits};
   if (index->directory != NULL) index->directory[0] = new_segment(FIRST_SLOTS, 0);
   if (index->directory == NULL || index->directory[0] == NULL) {
     tr_free(index->directory);
@@ -77,7 +79,7 @@ void tr_group_index_free(tr_group_index *index) {
 /* Puts `segment` wherever the directory has hashes that begin like `hash`, in `segment->depth` bits. */
 static void point_to(tr_group_index *index, tr_group_segment *segment, uint32_t hash) {
   size_t entries = (size_t)1 << (index->depth - segment->depth);
-  size_t first = (size_t)(((uint64_t)hash << segment->depth) >> 32) * entries;
+  size_t first = (size_t)((uint64_t)(hash << index->shared_bits) << segment->depth >> 32) * entries;
   for (size_t i = 0; i < entries; i++) index->directory[first + i] = segment;
 }
 
@@ -124,7 +126,7 @@ static tr_code split(tr_group_index *index, tr_group_segment *old, uint32_t hash
     tr_free(one);
     return give_back(account, segment_size(slots), err);
   }
-  uint32_t bit = UINT32_C(1) << (31 - old->depth);
+  uint32_t bit = UINT32_C(1) << (31 - (uint32_t)index->shared_bits - old->depth);
   for (uint32_t i = 0; i < slots; i++) {
     tr_group_slot slot = old->slots[i];
     if (slot.at != 0) put_slot(slot.hash & bit ? one : zero, slot);

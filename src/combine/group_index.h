@@ -17,6 +17,15 @@
 
 #include "base/error.h"
 
+/* Asks for the cache line of an address that will be needed soon; any address will do. */
+static inline void tr_prefetch(const void *address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
 /* What a table may use and does use, in bytes. */
 typedef struct tr_memory_account {
   uint64_t used;
@@ -32,7 +41,7 @@ typedef struct tr_group_slot {
 } tr_group_slot;
 
 typedef struct tr_group_segment {
-  uint32_t depth; /* leading bits that all hashes in it share */
+  uint32_t depth; /* leading bits that all hashes in it share, behind shared_bits */
   uint32_t count;
   uint32_t mask; /* slots - 1 */
   tr_group_slot slots[];
@@ -41,13 +50,15 @@ typedef struct tr_group_segment {
 typedef struct tr_group_index {
   tr_group_segment **directory;
   uint32_t depth;
+  int shared_bits; /* leading bits that all hashes have in common: they tell nothing */
 } tr_group_index;
 
-tr_code tr_group_index_init(tr_group_index *index, tr_memory_account *account, tr_error *err);
+tr_code tr_group_index_init(tr_group_index *index, int shared_bits, tr_memory_account *account,
+                            tr_error *err);
 void tr_group_index_free(tr_group_index *index);
 
 static inline tr_group_segment *tr_group_index_segment(const tr_group_index *index, uint32_t hash) {
-  return index->directory[((uint64_t)hash << index->depth) >> 32];
+  return index->directory[(uint64_t)(hash << index->shared_bits) << index->depth >> 32];
 }
 
 /*

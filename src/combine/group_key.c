@@ -7,15 +7,14 @@
 #include "combine/group_key.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
-  HEAD_NULL = 0, /* and the padding */
-  HEAD_ZERO,
-  HEAD_INT8,
-  HEAD_INT16,
-  HEAD_INT32,
-  HEAD_INT64,
+  HEAD_NULL = TR_GROUP_HEAD_NULL,
+  HEAD_ZERO = TR_GROUP_HEAD_ZERO,
+  HEAD_INT8 = TR_GROUP_HEAD_INT8,
+  HEAD_INT16 = TR_GROUP_HEAD_INT16,
+  HEAD_INT32 = TR_GROUP_HEAD_INT32,
+  HEAD_INT64 = TR_GROUP_HEAD_INT64,
   HEAD_REAL,
   HEAD_LONG_TEXT,
   HEAD_LONG_BLOB,
@@ -105,8 +104,8 @@ static uint8_t *put_collated(uint8_t *out, tr_bytes text, tr_collation collation
   return out;
 }
 
-tr_group_key_info tr_group_key_encode(const tr_value *values, const tr_collation *collations,
-                                      int count, uint8_t *out) {
+static tr_group_key_info encode(const tr_value *values, const tr_collation *collations, int count,
+                                uint8_t *out) {
   tr_group_key_info info = {0};
   uint8_t *at = out;
   for (int i = 0; i < count; i++) {
@@ -152,38 +151,38 @@ uint32_t tr_group_key_encode_exact(const tr_value *values, int count, uint8_t *o
   return pad(out, at);
 }
 
-/* Reads one value and returns what lies behind it. */
-static const uint8_t *get(const uint8_t *at, tr_value *value) {
-  uint8_t head = *at++;
+/* The next `size` bytes as a signed number. */
+static int64_t get_integer(const uint8_t *at, size_t size) {
   int8_t i8;
   int16_t i16;
   int32_t i32;
   int64_t i64;
-  double real;
+  switch (size) {
+  case sizeof i8: memcpy(&i8, at, sizeof i8); return i8;
+  case sizeof i16: memcpy(&i16, at, sizeof i16); return i16;
+  case sizeof i32: memcpy(&i32, at, sizeof i32); return i32;
+  default: memcpy(&i64, at, sizeof i64); return i64;
+  }
+}
+
+/* Reads one value, member by member (a copy of the whole would make the processor wait), and returns what lies behind it. */
+static const uint8_t *get(const uint8_t *at, tr_value *value) {
+  static const uint8_t integer_sizes[] = {
+      [HEAD_ZERO] = 0, [HEAD_INT8] = 1, [HEAD_INT16] = 2, [HEAD_INT32] = 4, [HEAD_INT64] = 8};
+  uint8_t head = *at++;
+  if (head >= HEAD_ZERO && head <= HEAD_INT64) {
+    size_t size = integer_sizes[head];
+    value->type = TR_INTEGER;
+    value->integer = size == 0 ? 0 : get_integer(at, size);
+    return at + size;
+  }
   uint32_t size;
   switch (head) {
-  case HEAD_NULL: *value = tr_value_null(); return at;
-  case HEAD_ZERO: *value = tr_value_integer(0); return at;
-  case HEAD_INT8:
-    memcpy(&i8, at, sizeof i8);
-    *value = tr_value_integer(i8);
-    return at + sizeof i8;
-  case HEAD_INT16:
-    memcpy(&i16, at, sizeof i16);
-    *value = tr_value_integer(i16);
-    return at + sizeof i16;
-  case HEAD_INT32:
-    memcpy(&i32, at, sizeof i32);
-    *value = tr_value_integer(i32);
-    return at + sizeof i32;
-  case HEAD_INT64:
-    memcpy(&i64, at, sizeof i64);
-    *value = tr_value_integer(i64);
-    return at + sizeof i64;
+  case HEAD_NULL: value->type = TR_NULL; return at;
   case HEAD_REAL:
-    memcpy(&real, at, sizeof real);
-    *value = tr_value_real(real);
-    return at + sizeof real;
+    value->type = TR_REAL;
+    memcpy(&value->real, at, sizeof value->real);
+    return at + sizeof value->real;
   case HEAD_LONG_TEXT:
   case HEAD_LONG_BLOB:
     memcpy(&size, at, sizeof size);
@@ -191,9 +190,9 @@ static const uint8_t *get(const uint8_t *at, tr_value *value) {
     break;
   default: size = (uint32_t)(head < HEAD_BLOB ? head - HEAD_TEXT : head - HEAD_BLOB); break;
   }
-  tr_bytes bytes = {at, size};
   int is_text = head == HEAD_LONG_TEXT || (head >= HEAD_TEXT && head < HEAD_BLOB);
-  *value = is_text ? tr_value_text(bytes) : tr_value_blob(bytes);
+  value->type = is_text ? TR_TEXT : TR_BLOB;
+  value->bytes = (tr_bytes){at, size};
   return at + size;
 }
 
@@ -203,19 +202,27 @@ tr_value tr_group_key_value(const uint8_t *key, int field) {
   return value;
 }
 
-static uint64_t rotate(uint64_t x, int by) {
-  return (x << by) | (x >> (64 - by));
+void tr_group_key_values(const uint8_t *key, int count, tr_value *values) {
+  for (int i = 0; i < count; i++) key = get(key, &values[i]);
 }
 
-uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed) {
-  uint64_t h = seed ^ (size * UINT64_C(0x9e3779b97f4a7c15));
+/* The hash of `size` bytes, a multiple of 8. */
+static uint32_t hash_of(const uint8_t *key, size_t size, uint64_t seed) {
+  uint64_t h = tr_group_hash_begin(seed, size);
   for (size_t i = 0; i < size; i += 8) {
     uint64_t word;
     memcpy(&word, key + i, sizeof word);
-    h ^= rotate(word * UINT64_C(0xc2b2ae3d27d4eb4f), 31) * UINT64_C(0x9e3779b185ebca87);
-    h = rotate(h, 27) * UINT64_C(0x9e3779b185ebca87) + UINT64_C(0x85ebca77c2b2ae63);
+    h = tr_group_hash_add(h, word);
   }
-  h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-  h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-  return h ^ (h >> 33);
+  return tr_group_hash_end(h);
+}
+
+tr_group_row tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
+                                 uint64_t seed, uint8_t *out) {
+  tr_group_row row = {.info = encode(values, collations, count, out), .bytes = out};
+  row.hash = hash_of(out, row.info.size, seed);
+  if (row.info.needs_exact) {
+    row.exact_size = tr_group_key_encode_exact(values, count, out + row.info.size);
+  }
+  return row;
 }

@@ -1,25 +1,21 @@
 /*
-** The groups of a GROUP BY: a hash table from keys (tuples of values) to accumulators.
-**
-**   tr_group_table_create, tr_group_table_add for every row, tr_group_table_flush; then
-**   for (tr_group_cursor c = {0}; (g = tr_group_table_next(table, &c)) != NULL;) ... ; free.
+** Groups and their accumulators: a hash table from keys (tuples of values) to the states of combine
+** functions. This is one table; grouping.h, which most callers want, makes many of it when there are
+** many groups.
 **
 ** Memory. A group takes 16 bytes, its key in whole words of 8 (one for an integer or a text of up to
 ** 7 bytes), the states of its accumulators, and 11 to 18 bytes of index; what states own themselves comes
-** on top. tr_group_table_memory counts all of it, and a limit is kept to the chunk: a row that
-** would exceed it fails with TR_TOO_BIG, and the table stays as it was.
-**
-** Parallel use. Each thread fills its own table; tables of one shape (seed included) are then merged:
-** part i of n holds the groups whose hash falls into the i-th n-th, so n threads can merge one part
-** each of all tables into n new ones, and none waits for another.
+** on top. All of it is taken from a tr_memory_account; a row that would exceed its limit fails with
+** TR_TOO_BIG.
 **
 ** Thread-safety: a table belongs to one thread at a time; tables that nobody changes may be read by
-** many (tr_group_table_merge reads `from`).
+** many (tr_group_table_merge_group reads `from`). An account belongs to the thread of its tables.
 */
 #ifndef TR_COMBINE_GROUP_TABLE_H
 #define TR_COMBINE_GROUP_TABLE_H
 
 #include "combine/combine.h"
+#include "combine/group_index.h"
 #include "combine/group_key.h"
 
 /* One aggregate: a bound function, and which of the row's inputs are its arguments. */
@@ -28,7 +24,7 @@ typedef struct tr_group_aggregate {
   int inputs[TR_COMBINE_MAX_ARGUMENTS]; /* by argument; any number where it is no input */
 } tr_group_aggregate;
 
-/* What all groups have in common. The arrays are borrowed: they must outlive the table. */
+/* What all groups have in common. The arrays are borrowed: they must outlive the tables. */
 typedef struct tr_group_shape {
   int key_count; /* 0: one group of all rows */
   const tr_collation *collations;
@@ -41,57 +37,65 @@ typedef struct tr_group_shape {
 
 typedef struct tr_group_table tr_group_table;
 
-/* A group, in the table until that is freed; it never moves. */
+/* A group, in its table until that is freed; it never moves. */
 typedef struct tr_group tr_group;
 
-/* TR_NO_MEMORY, TR_TOO_BIG. */
-tr_code tr_group_table_create(const tr_group_shape *shape, tr_group_table **table, tr_error *err);
+/*
+** A table of groups whose hashes have their first `shared_bits` bits in common. `account` is where its
+** memory is taken from. TR_NO_MEMORY, TR_TOO_BIG.
+*/
+tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
+                              tr_memory_account *account, tr_group_table **table, tr_error *err);
+
+/* The group of a row, made if it is not there. TR_NO_MEMORY, TR_TOO_BIG: the table is as it was. */
+tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *row, tr_group **group,
+                                   tr_error *err);
 
 /*
-** Adds one row: `keys` are its key_count values, `inputs` its input_count ones; bytes are borrowed for
-** the call. Rows may wait in the table until tr_group_table_flush, so that an error of a row can be
-** told at a later one; the row it belongs to is then not in all of the group's accumulators, and the
-** table good for nothing but to be freed. TR_NO_MEMORY, TR_TOO_BIG (the limit), and what
-** add_input gives.
+** Adds a row's inputs to a group's accumulators; bytes are borrowed for the call. TR_TOO_BIG, and what
+** add_input gives; then the row is in some accumulators and not in others, and the table good for
+** nothing but to be freed.
 */
-tr_code tr_group_table_add(tr_group_table *table, const tr_value *keys, const tr_value *inputs,
-                           tr_error *err);
+tr_code tr_group_table_add_inputs(tr_group_table *table, const tr_group *group,
+                                  const tr_value *inputs, tr_error *err);
 
-/* Adds the rows that wait. To be called before anything below; errors as above. */
-tr_code tr_group_table_flush(tr_group_table *table, tr_error *err);
+/* Fetches from memory where a hash stands in the index; or the group that stands there. */
+void tr_group_table_prefetch_slot(const tr_group_table *table, uint32_t hash);
+void tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash);
 
-/* Makes the one group of a shape without keys, where there was no row. */
-tr_code tr_group_table_ensure_one(tr_group_table *table, tr_error *err);
+/* Whether the group has the row's key. */
+int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size);
+
+uint32_t tr_group_hash(const tr_group *group);
 
 /*
-** Adds the groups of part `part` of `parts` (a power of two, at most 2^16) of `from`, which has the
-** same shape and stays as it is. What a new group shows as its key is what `from` showed; an old one
-** keeps its own. Errors as for add; then `table` is good for nothing but to be freed.
+** Adds a group of `from`, which has the same shape and stays as it is. A new group shows as its key what
+** `group` shows; an old one keeps its own. Errors as for add_inputs.
 */
-tr_code tr_group_table_merge(tr_group_table *table, const tr_group_table *from, unsigned part,
-                             unsigned parts, tr_error *err);
+tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *from,
+                                   const tr_group *group, tr_error *err);
 
 size_t tr_group_table_count(const tr_group_table *table);
 
-/* Bytes in use, those that accumulators own included. */
+/* Bytes taken from the account, but for what accumulators own. */
 uint64_t tr_group_table_memory(const tr_group_table *table);
 
 /* All groups, in the order in which they were first seen. All zero is the beginning. */
-typedef struct tr_group_cursor {
+typedef struct tr_group_table_cursor {
   size_t chunk;
   size_t offset;
-} tr_group_cursor;
+} tr_group_table_cursor;
 
 /* NULL behind the last. */
-const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_cursor *cursor);
+const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_cursor *cursor);
 
-/* The value of key field `field` as the group's first row had it; bytes lie in the table. */
-tr_value tr_group_key_field(const tr_group_table *table, const tr_group *group, int field);
+/* The value of key field `field` as the group's first row had it; bytes lie in the group. */
+tr_value tr_group_key_field(const tr_group *group, int field);
 
-/* The state of aggregate number `aggregate`. */
+/* The state of aggregate number `aggregate`; any table of the shape will do. */
 const void *tr_group_state(const tr_group_table *table, const tr_group *group, int aggregate);
 
-/* Frees all, states included. NULL is fine. */
+/* Frees all, states included; gives nothing back to the account. NULL is fine. */
 void tr_group_table_free(tr_group_table *table);
 
 #endif

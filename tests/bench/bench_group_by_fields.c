@@ -3,8 +3,9 @@
 ** million groups of an integer, a thousand of a text, and three aggregates. Both read all their
 ** groups through the same outer query, which adds them up.
 **
-** BENCH_ROWS sets the number of rows, of some 100 bytes each; a million groups need five rows each to
-** mean anything. The connection is set up as SQLite comes, but for a memory map of the file.
+** BENCH_ROWS sets the number of rows, of some 100 bytes each. Both sides have one thread and no I/O to
+** wait for, so the processor's time is what is compared: it depends less on what else runs. The
+** connection is set up as SQLite comes, but for a memory map of the file.
 */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void run(const char *sql) {
 
 static double seconds(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
@@ -113,7 +114,7 @@ int main(void) {
            "sum(r) AS s, min(a) AS lo, max(a) AS hi", "sum(s) + sum(lo) + sum(hi)", ""),
   };
   const char *given = getenv("BENCH_ROWS"), *folder = getenv("TMPDIR");
-  long rows = given != NULL ? atol(given) : 2000000;
+  long rows = given != NULL ? atol(given) : 5000000;
   char path[1000];
   snprintf(path, sizeof path, "%s/bench_group_by_fields.db", folder != NULL ? folder : ".");
   remove(path);

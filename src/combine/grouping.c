@@ -1,0 +1,398 @@
+/*
+** One table, then 256 of them with buffers of waiting rows; and a small cache of groups in front of
+** the one table.
+**
+** A waiting row is a head, its key (both forms) and its inputs in the exact form of keys, everything
+** in whole words. The buffer of a part is worked off in order, a few rows at a time: the first pass
+** asks for their slots in the index, the second for their groups, the third finds both there.
+**
+** The cache. Where a key is one integer and groups are few, most rows are of a group that was
+** seen a moment ago: it is found by the integer alone, without its encoding and without the index. Groups
+** do not move, so what the cache says stays true.
+*/
+#include "combine/grouping.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define PART_BITS 8
+#define PARTS (1 << PART_BITS)
+
+/* The table is cut when it takes this much, and under a limit only if that leaves room for it. */
+#define ONE_TABLE_MEMORY ((uint64_t)3 << 20)
+#define LEAST_LIMIT ((uint64_t)64 << 20)
+
+/* Buffers, in bytes: the first one of a part; how much of its part it may take later. */
+#define FIRST_BUFFER ((size_t)16 << 10)
+#define LEAST_FULL_BUFFER ((size_t)128 << 10)
+#define MOST_BUFFER ((size_t)1 << 20)
+#define BUFFER_SHARE 4
+
+/* Rows that are looked up together, and how far ahead of them memory is asked for. */
+#define TOGETHER 16
+#define ROWS_AHEAD 1024
+#define LINE 64
+
+typedef struct waiting_row {
+  uint32_t hash;
+  uint32_t size; /* with this head; to the next row */
+  uint32_t key_size, exact_size;
+  uint32_t real_fields;
+} waiting_row;
+
+/* Rows begin at whole words. */
+#define HEAD_SIZE ((sizeof(waiting_row) + 7) & ~(size_t)7)
+
+typedef struct hash_part {
+  tr_group_table *table;
+  uint8_t *rows; /* NULL: nothing waits */
+  size_t used, capacity;
+} hash_part;
+
+#define RECENT_LOG 12
+
+typedef struct recent_group {
+  int64_t key;
+  tr_group *group;
+} recent_group;
+
+struct tr_grouping {
+  tr_group_shape shape;
+  tr_memory_account account;
+  tr_group_table *table; /* NULL: it is cut into parts */
+  hash_part *parts;
+  tr_buffer scratch;    /* the key of the row in hand */
+  tr_value *inputs;     /* of a row that waited */
+  recent_group *recent; /* NULL: no cache */
+};
+
+/* --- waiting rows --------------------------------------------------------------------------- */
+
+static int part_of(uint32_t hash) {
+  return (int)(hash >> (32 - PART_BITS));
+}
+
+/* Takes the inputs of a waiting row apart. */
+static void read_inputs(tr_grouping *grouping, const waiting_row *row) {
+  const uint8_t *at = (const uint8_t *)row + HEAD_SIZE + row->key_size + row->exact_size;
+  tr_group_key_values(at, grouping->shape.input_count, grouping->inputs);
+}
+
+static tr_code work_off_some(tr_grouping *grouping, hash_part *p, const waiting_row *const *rows,
+                             int count, tr_error *err) {
+  for (int i = 0; i < count; i++) tr_group_table_prefetch_group(p->table, rows[i]->hash);
+  tr_code code = TR_OK;
+  for (int i = 0; i < count && code == TR_OK; i++) {
+    const waiting_row *waiting = rows[i];
+    tr_group_row row = {.hash = waiting->hash,
+                        .exact_size = waiting->exact_size,
+                        .info = {waiting->key_size, waiting->real_fields, 0},
+                        .bytes = (const uint8_t *)waiting + HEAD_SIZE};
+    tr_group *group;
+    code = tr_group_table_find_or_add(p->table, &row, &group, err);
+    if (code != TR_OK) return code;
+    read_inputs(grouping, waiting);
+    code = tr_group_table_add_inputs(p->table, group, grouping->inputs, err);
+  }
+  return code;
+}
+
+/* Adds all rows that wait in a part. */
+static tr_code work_off(tr_grouping *grouping, hash_part *p, tr_error *err) {
+  const waiting_row *rows[TOGETHER];
+  tr_code code = TR_OK;
+  for (size_t at = 0; at < p->used && code == TR_OK;) {
+    int count = 0;
+    for (; count < TOGETHER && at < p->used; count++) {
+      rows[count] = (const waiting_row *)(const void *)(p->rows + at);
+      tr_group_table_prefetch_slot(p->table, rows[count]->hash);
+      tr_prefetch(p->rows + at + ROWS_AHEAD);
+      at += rows[count]->size;
+    }
+    code = work_off_some(grouping, p, rows, count, err);
+  }
+  p->used = 0;
+  return code;
+}
+
+/* How large the buffer of a part should be by now. */
+static size_t wanted_capacity(const hash_part *p) {
+  if (p->capacity == 0) return FIRST_BUFFER;
+  size_t share = (size_t)(tr_group_table_memory(p->table) / BUFFER_SHARE);
+  size_t most = share < LEAST_FULL_BUFFER ? LEAST_FULL_BUFFER
+                : share > MOST_BUFFER     ? MOST_BUFFER
+                                          : share;
+  return 2 * p->capacity <= most ? 2 * p->capacity : p->capacity;
+}
+
+/*
+** Makes the buffer of a part larger, if it should be and there is memory for it. Only rows that wait
+** depend on it, so running into the limit is no error here.
+*/
+static tr_code grow_buffer(tr_grouping *grouping, hash_part *p, tr_error *err) {
+  size_t capacity = wanted_capacity(p);
+  if (capacity <= p->capacity) return TR_OK;
+  if (tr_memory_account_take(&grouping->account, capacity - p->capacity, NULL) != TR_OK)
+    return TR_OK;
+  uint8_t *rows = tr_realloc(p->rows, capacity);
+  if (rows == NULL) {
+    grouping->account.used -= capacity - p->capacity;
+    return tr_error_no_memory(err);
+  }
+  p->rows = rows;
+  p->capacity = capacity;
+  return TR_OK;
+}
+
+/* Lets a row wait, or adds it at once if it is longer than a buffer can be. */
+static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *row,
+                                   const tr_value *inputs, tr_error *err) {
+  hash_part *p = &grouping->parts[part_of(row->hash)];
+  size_t need = HEAD_SIZE + row->info.size + row->exact_size +
+                tr_group_key_bound(inputs, grouping->shape.input_count);
+  if (need > p->capacity - p->used) {
+    tr_code code = work_off(grouping, p, err);
+    if (code == TR_OK) code = grow_buffer(grouping, p, err);
+    if (code != TR_OK) return code;
+    if (need > p->capacity) {
+      tr_group *group;
+      code = tr_group_table_find_or_add(p->table, row, &group, err);
+      return code == TR_OK ? tr_group_table_add_inputs(p->table, group, inputs, err) : code;
+    }
+  }
+  waiting_row *waiting = (waiting_row *)(void *)(p->rows + p->used);
+  uint8_t *out = (uint8_t *)waiting + HEAD_SIZE;
+  tr_group_key_copy(out, row->bytes, row->info.size + row->exact_size);
+  out += row->info.size + row->exact_size;
+  out += tr_group_key_encode_exact(inputs, grouping->shape.input_count, out);
+  waiting->hash = row->hash;
+  waiting->size = (uint32_t)(out - (uint8_t *)waiting);
+  waiting->key_size = row->info.size;
+  waiting->exact_size = row->exact_size;
+  waiting->real_fields = row->info.real_fields;
+  p->used += waiting->size;
+  tr_prefetch(p->rows + p->used + LINE); /* the next row of this part comes much later */
+  return TR_OK;
+}
+
+/* --- cutting -------------------------------------------------------------------------------- */
+
+static void free_parts(tr_grouping *grouping) {
+  if (grouping->parts == NULL) return;
+  for (int i = 0; i < PARTS; i++) {
+    tr_group_table_free(grouping->parts[i].table);
+    tr_free(grouping->parts[i].rows);
+  }
+  tr_free(grouping->parts);
+}
+
+/* Adds a group of another table. */
+static tr_code merge_group(tr_grouping *grouping, const tr_group_table *from, const tr_group *group,
+                           tr_error *err) {
+  tr_group_table *table = grouping->table;
+  if (table == NULL) table = grouping->parts[part_of(tr_group_hash(group))].table;
+  return tr_group_table_merge_group(table, from, group, err);
+}
+
+/* Replaces the one table by parts that hold the same groups. After a failure there are both. */
+static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
+  tr_group_table *whole = grouping->table;
+  size_t size = PARTS * sizeof *grouping->parts;
+  tr_code code = tr_memory_account_take(&grouping->account, size, err);
+  if (code != TR_OK) return code;
+  grouping->parts = tr_malloc(size);
+  if (grouping->parts == NULL) return tr_error_no_memory(err);
+  memset(grouping->parts, 0, size);
+  for (int i = 0; i < PARTS && code == TR_OK; i++) {
+    tr_group_table **table = &grouping->parts[i].table;
+    code = tr_group_table_create(&grouping->shape, PART_BITS, &grouping->account, table, err);
+  }
+  tr_group_table_cursor cursor = {0};
+  for (const tr_group *group;
+       code == TR_OK && (group = tr_group_table_next(whole, &cursor)) != NULL;) {
+    hash_part *p = &grouping->parts[part_of(tr_group_hash(group))];
+    code = tr_group_table_merge_group(p->table, whole, group, err);
+  }
+  if (code != TR_OK) return code;
+  grouping->account.used -= tr_group_table_memory(whole);
+  tr_group_table_free(whole);
+  grouping->table = NULL;
+  return TR_OK;
+}
+
+static int is_to_be_cut(const tr_grouping *grouping) {
+  uint64_t limit = grouping->account.limit;
+  return tr_group_table_memory(grouping->table) > ONE_TABLE_MEMORY &&
+         (limit == 0 || limit >= LEAST_LIMIT);
+}
+
+/* --- the interface -------------------------------------------------------------------------- */
+
+tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **created, tr_error *err) {
+  *created = NULL;
+  tr_grouping *grouping = tr_malloc(sizeof *grouping);
+  if (grouping == NULL) return tr_error_no_memory(err);
+  *grouping = (tr_grouping){.shape = *shape, .account = {sizeof *grouping, shape->memory_limit}};
+  size_t inputs = ((size_t)shape->input_count + 1) * sizeof *grouping->inputs;
+  size_t recent = shape->key_count == 1 ? sizeof *grouping->recent << RECENT_LOG : 0;
+  tr_code code = tr_memory_account_take(&grouping->account, inputs + recent, err);
+  if (code == TR_OK) grouping->inputs = tr_malloc(inputs);
+  if (code == TR_OK && recent > 0) grouping->recent = tr_malloc(recent);
+  if (code == TR_OK && (grouping->inputs == NULL || (recent > 0 && grouping->recent == NULL))) {
+    code = tr_error_no_memory(err);
+  }
+  if (code == TR_OK && recent > 0) memset(grouping->recent, 0, recent);
+  if (code == TR_OK) {
+    code = tr_group_table_create(shape, 0, &grouping->account, &grouping->table, err);
+  }
+  if (code != TR_OK) {
+    tr_grouping_free(grouping);
+    return code;
+  }
+  *created = grouping;
+  return TR_OK;
+}
+
+static tr_group_row encode(const tr_grouping *grouping, const tr_value *keys, uint8_t *out) {
+  const tr_group_shape *shape = &grouping->shape;
+  return tr_group_row_encode(keys, shape->collations, shape->key_count, shape->seed, out);
+}
+
+/* Makes room for a row's key, in both forms. */
+static tr_code reserve_key(tr_grouping *grouping, const tr_value *keys, tr_error *err) {
+  size_t need = 2 * tr_group_key_bound(keys, grouping->shape.key_count);
+  if (need <= grouping->scratch.capacity) return TR_OK;
+  if (need > UINT32_MAX) return tr_error_set(err, TR_TOO_BIG, "a group's key is over 2 GiB");
+  size_t before = grouping->scratch.capacity;
+  tr_code code = tr_buffer_reserve(&grouping->scratch, need, err);
+  if (code != TR_OK) return code;
+  return tr_memory_account_take(&grouping->account, grouping->scratch.capacity - before, err);
+}
+
+static recent_group *recent_of(const tr_grouping *grouping, int64_t key) {
+  return &grouping->recent[(uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_LOG)];
+}
+
+/* To the one table, which is cut if it has become large; `*group` is then gone, and NULL. */
+static tr_code add_to_table(tr_grouping *grouping, const tr_group_row *row, const tr_value *inputs,
+                            tr_group **group, tr_error *err) {
+  tr_code code = tr_group_table_find_or_add(grouping->table, row, group, err);
+  if (code == TR_OK) code = tr_group_table_add_inputs(grouping->table, *group, inputs, err);
+  if (code != TR_OK || !is_to_be_cut(grouping)) return code;
+  *group = NULL;
+  return cut_into_parts(grouping, err);
+}
+
+/* Rows whose key is one integer. */
+static tr_code add_integer(tr_grouping *grouping, int64_t key, const tr_value *inputs,
+                           tr_error *err) {
+  uint64_t room[4];
+  uint64_t seed = grouping->shape.seed;
+  if (grouping->table == NULL) {
+    tr_group_row row = tr_group_row_of_integer(key, seed, (uint8_t *)room);
+    return wait_in_part(grouping, &row, inputs, err);
+  }
+  recent_group *recent = recent_of(grouping, key);
+  if (recent->group != NULL && recent->key == key) {
+    return tr_group_table_add_inputs(grouping->table, recent->group, inputs, err);
+  }
+  tr_group_row row = tr_group_row_of_integer(key, seed, (uint8_t *)room);
+  tr_group *group;
+  tr_code code = add_to_table(grouping, &row, inputs, &group, err);
+  if (code == TR_OK) *recent = (recent_group){key, group};
+  return code;
+}
+
+tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
+                        tr_error *err) {
+  if (grouping->recent != NULL && keys[0].type == TR_INTEGER) {
+    return add_integer(grouping, keys[0].integer, inputs, err);
+  }
+  tr_code code = reserve_key(grouping, keys, err);
+  if (code != TR_OK) return code;
+  tr_group_row row = encode(grouping, keys, grouping->scratch.data);
+  tr_group *group;
+  return grouping->table == NULL ? wait_in_part(grouping, &row, inputs, err)
+                                 : add_to_table(grouping, &row, inputs, &group, err);
+}
+
+tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {
+  if (grouping->table != NULL) return TR_OK;
+  tr_code code = TR_OK;
+  for (int i = 0; i < PARTS && code == TR_OK; i++) {
+    hash_part *p = &grouping->parts[i];
+    code = work_off(grouping, p, err);
+    tr_free(p->rows);
+    grouping->account.used -= p->capacity;
+    p->rows = NULL;
+    p->capacity = 0;
+  }
+  return code;
+}
+
+tr_code tr_grouping_ensure_one(tr_grouping *grouping, tr_error *err) {
+  uint64_t none[1];
+  tr_group_row row = encode(grouping, NULL, (uint8_t *)none);
+  tr_group *group;
+  return tr_group_table_find_or_add(grouping->table, &row, &group, err);
+}
+
+tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, uint32_t part, int bits,
+                          tr_error *err) {
+  int first = 0, end = PARTS;
+  if (from->table == NULL) {
+    first = (int)(part << (PART_BITS - bits));
+    end = first + (1 << (PART_BITS - bits));
+  }
+  for (int i = first; i < end; i++) {
+    const tr_group_table *table = from->table != NULL ? from->table : from->parts[i].table;
+    tr_group_table_cursor cursor = {0};
+    for (const tr_group *group; (group = tr_group_table_next(table, &cursor)) != NULL;) {
+      if ((uint64_t)tr_group_hash(group) << bits >> 32 != part) continue;
+      tr_code code = merge_group(grouping, table, group, err);
+      if (code == TR_OK && grouping->table != NULL && is_to_be_cut(grouping)) {
+        code = cut_into_parts(grouping, err);
+      }
+      if (code != TR_OK) return code;
+    }
+    if (from->table != NULL) break;
+  }
+  return TR_OK;
+}
+
+size_t tr_grouping_count(const tr_grouping *grouping) {
+  if (grouping->table != NULL) return tr_group_table_count(grouping->table);
+  size_t count = 0;
+  for (int i = 0; i < PARTS; i++) count += tr_group_table_count(grouping->parts[i].table);
+  return count;
+}
+
+uint64_t tr_grouping_memory(const tr_grouping *grouping) {
+  return grouping->account.used;
+}
+
+const tr_group *tr_grouping_next(const tr_grouping *grouping, tr_grouping_cursor *cursor) {
+  if (grouping->table != NULL) return tr_group_table_next(grouping->table, &cursor->at);
+  for (; cursor->part < PARTS; cursor->part++, cursor->at = (tr_group_table_cursor){0}) {
+    const tr_group_table *table = grouping->parts[cursor->part].table;
+    const tr_group *group = tr_group_table_next(table, &cursor->at);
+    if (group != NULL) return group;
+  }
+  return NULL;
+}
+
+const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate) {
+  const tr_group_table *any = grouping->table != NULL ? grouping->table : grouping->parts[0].table;
+  return tr_group_state(any, group, aggregate);
+}
+
+void tr_grouping_free(tr_grouping *grouping) {
+  if (grouping == NULL) return;
+  tr_group_table_free(grouping->table);
+  free_parts(grouping);
+  tr_buffer_free(&grouping->scratch);
+  tr_free(grouping->inputs);
+  tr_free(grouping->recent);
+  tr_free(grouping);
+}

@@ -1,0 +1,75 @@
+/*
+** GROUP BY in memory: rows go in, groups with their accumulators come out.
+**
+**   tr_grouping_create, tr_grouping_add for every row, tr_grouping_flush; then
+**   for (tr_grouping_cursor c = {0}; (g = tr_grouping_next(grouping, &c)) != NULL;) ... ; free.
+**
+** Few groups are one table (group_table.h), which the processor's caches hold. Past a few megabytes
+** each row would wait for the main memory, so the table is then cut into 256 parts by hash, and rows
+** wait in the buffer of their part until that is full and is worked off at once, with its part in
+** the caches. Nothing is ever hashed anew as a whole.
+**
+** Memory is what group_table.h says of groups, and for large groupings a buffer beside each part, of a
+** quarter of the part or less. All is counted; under a limit rows do not wait where there is no room for it.
+**
+** Parallel use. Each thread fills its own grouping; those of one shape (seed included) are then merged:
+** part i of n holds the groups whose hash falls into the i-th n-th, so n threads can merge one part
+** each of all groupings into n new ones, and none waits for another.
+**
+** Thread-safety: a grouping belongs to one thread at a time; those that nobody changes may be read by
+** many (tr_grouping_merge reads `from`).
+*/
+#ifndef TR_COMBINE_GROUPING_H
+#define TR_COMBINE_GROUPING_H
+
+#include "combine/group_table.h"
+
+typedef struct tr_grouping tr_grouping;
+
+/* `shape` is borrowed, and what it points to. TR_NO_MEMORY, TR_TOO_BIG. */
+tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **grouping, tr_error *err);
+
+/*
+** Adds one row: `keys` are its key_count values, `inputs` its input_count ones; bytes are borrowed for
+** the call. Rows may wait until tr_grouping_flush, so that an error of a row can be told at a later
+** one; after any error the grouping is good for nothing but to be freed. TR_NO_MEMORY, TR_TOO_BIG (the
+** limit), and what add_input gives.
+*/
+tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
+                        tr_error *err);
+
+/* Adds the rows that wait. To be called before anything below; errors as above. */
+tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err);
+
+/* Makes the one group of a shape without keys, where there was no row. */
+tr_code tr_grouping_ensure_one(tr_grouping *grouping, tr_error *err);
+
+/*
+** Adds the groups of part `part` of 2^bits (bits at most 8) of `from`, which has the same shape and stays
+** as it is. What a new group shows as its key is what `from` showed; an old one keeps its own.
+** Errors as for add.
+*/
+tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, uint32_t part, int bits,
+                          tr_error *err);
+
+size_t tr_grouping_count(const tr_grouping *grouping);
+
+/* Bytes in use. What accumulators own is among them only under a limit. */
+uint64_t tr_grouping_memory(const tr_grouping *grouping);
+
+/* All groups: each part's in the order in which they were first seen. All zero is the beginning. */
+typedef struct tr_grouping_cursor {
+  int part;
+  tr_group_table_cursor at;
+} tr_grouping_cursor;
+
+/* NULL behind the last. */
+const tr_group *tr_grouping_next(const tr_grouping *grouping, tr_grouping_cursor *cursor);
+
+/* The state of aggregate number `aggregate`. For the key there is tr_group_key_field. */
+const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate);
+
+/* Frees all, states included. NULL is fine. */
+void tr_grouping_free(tr_grouping *grouping);
+
+#endif
