@@ -40,16 +40,11 @@ static void use_table(const sqlite3_api_routines *api) {
 #define OLDEST_SQLITE 3031000
 
 static int (*const surfaces[])(tr_host *) = {
-    tr_register_about,
-    tr_register_keys,
-    tr_register_trackers,
-    tr_register_group_by_fields,
-    tr_register_byte_key_scan,
-    tr_register_scan_splits,
-    tr_register_scan_job,
-    tr_register_combine_functions,
-    tr_register_counting_input,
-    tr_register_sketches,
+    tr_register_about,          tr_register_keys,
+    tr_register_trackers,       tr_register_group_by_fields,
+    tr_register_byte_key_scan,  tr_register_scan_splits,
+    tr_register_scan_job,       tr_register_combine_functions,
+    tr_register_counting_input, tr_register_sketches,
 };
 
 #if defined(_WIN32)
