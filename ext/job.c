@@ -68,6 +68,7 @@ void tr_job_release(tr_job *job) {
   sqlite3_free(job->name);
   sqlite3_free(job->id);
   sqlite3_free(job->source_key);
+  sqlite3_free(job->declaration);
   tr_free(job);
 }
 
@@ -95,12 +96,14 @@ tr_code tr_job_create(tr_jobs *jobs, sqlite3 *db, const char *schema, const char
 }
 
 void tr_job_connect(tr_job *job) {
+  job->is_connected = 1;
   job->next = job->jobs->first;
   job->jobs->first = job;
 }
 
 void tr_job_disconnect(tr_job *job) {
   tr_job **at = &job->jobs->first;
+  job->is_connected = 0;
   while (*at != NULL && *at != job) at = &(*at)->next;
   if (*at == job) *at = job->next;
   tr_job_release(job);
@@ -164,11 +167,18 @@ static tr_job *find_connected(const tr_jobs *jobs, const char *schema, const cha
   return job;
 }
 
-/* Makes SQLite connect the table, by preparing a statement on it. */
+/*
+** Makes SQLite connect the table, by preparing a statement on it. That also reads the schema again where
+** another connection has changed it and the table is not in what this one knows.
+*/
 static tr_code connect_table(sqlite3 *db, const char *schema, const char *name, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(db);
   sqlite3_str_appendall(sql, "SELECT 1 FROM ");
-  tr_sql_append_table(sql, schema, name);
+  if (schema != NULL) {
+    tr_sql_append_table(sql, schema, name);
+  } else {
+    tr_sql_append_identifier(sql, name);
+  }
   sqlite3_str_appendall(sql, " LIMIT 0");
   sqlite3_stmt *stmt;
   tr_code code = tr_sql_prepare(db, sql, &stmt, err);
@@ -189,6 +199,10 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
   tr_value argument = tr_value_of_sqlite(value);
   code = tr_table_name_parse(text, &given, &name, &reason);
   if (code == TR_OK) code = find_schema(db, given, name, &schema, &reason);
+  if (code == TR_OK && schema == NULL) {
+    connect_table(db, given, name, &reason);
+    code = find_schema(db, given, name, &schema, &reason);
+  }
   if (code == TR_OK && schema == NULL) {
     code = tr_error_set(&reason, TR_INVALID_ARGUMENT, "there is no such job");
   }
@@ -228,7 +242,8 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_ROLLBACK_TO] = "ROLLBACK TO scan_job",
     /* Changes nothing, and needs the write lock for that. */
     [TR_JOB_LOCK] = "UPDATE # SET id = id WHERE 0",
-    [TR_JOB_READ] = "SELECT id, schema_version, source_key, keys_timed, seconds_timed FROM #",
+    [TR_JOB_READ] =
+        "SELECT id, schema_version, source_key, declaration, keys_timed, seconds_timed FROM #",
     [TR_JOB_TIME] = "UPDATE # SET keys_timed = ?1, seconds_timed = ?2",
     [TR_BUNDLE_EXPIRED] =
         "SELECT $ FROM @ WHERE state = 'claimed' AND " EXPIRED " ORDER BY until LIMIT 1",
@@ -393,10 +408,13 @@ tr_code tr_job_load(tr_job *job, const char *function, tr_error *err) {
   if (code != TR_OK) return code;
   sqlite3_free(job->id);
   sqlite3_free(job->source_key);
+  sqlite3_free(job->declaration);
   job->id = copy_column(stmt, 0);
   job->source_key = copy_column(stmt, 2);
+  job->declaration = copy_column(stmt, 3);
   sqlite3_reset(stmt);
-  return job->id == NULL || job->source_key == NULL ? tr_error_no_memory(err) : TR_OK;
+  int is_whole = job->id != NULL && job->source_key != NULL && job->declaration != NULL;
+  return is_whole ? TR_OK : tr_error_no_memory(err);
 }
 
 static tr_code look_at_row(tr_job *job, const char *function, tr_job_transaction *transaction,
@@ -412,8 +430,8 @@ static tr_code look_at_row(tr_job *job, const char *function, tr_job_transaction
     code = tr_error_set(err, TR_INVALID_STATE, "%s: job %s was made anew meanwhile", function,
                         job->name);
   }
-  transaction->keys_timed = sqlite3_column_double(stmt, 3);
-  transaction->seconds_timed = sqlite3_column_double(stmt, 4);
+  transaction->keys_timed = sqlite3_column_double(stmt, 4);
+  transaction->seconds_timed = sqlite3_column_double(stmt, 5);
   sqlite3_reset(stmt);
   return code;
 }
@@ -486,6 +504,10 @@ static tr_code check_key(const tr_job *job, const char *function, const tr_sourc
   tr_buffer text = {0};
   tr_code code = tr_job_describe_key(source, &text, err);
   if (code == TR_OK) code = tr_buffer_append_byte(&text, 0, err);
+  if (code == TR_OK && job->source_key == NULL) {
+    code = tr_error_set(err, TR_CORRUPT, "%s: the tables of job %s cannot be read", function,
+                        job->name);
+  }
   if (code == TR_OK && strcmp((const char *)text.data, job->source_key) != 0) {
     code = tr_error_set(err, TR_INVALID_STATE,
                         "%s: the key of %s is now %s, and job %s was made for %s", function,

@@ -60,13 +60,15 @@ typedef struct tr_jobs tr_jobs;
 
 typedef struct tr_job {
   int references;
+  int is_connected;    /* its virtual table is there */
   struct tr_job *next; /* in its connection's list, while it is connected */
   tr_jobs *jobs;
   sqlite3 *db;
   char *schema;
   char *name;
-  char *id;         /* random, made with the job: tells it from a later one of the same name */
-  char *source_key; /* the key as it was when the job was made (tr_job_describe_key) */
+  char *id;          /* random, made with the job: tells it from a later one of the same name */
+  char *source_key;  /* the key as it was when the job was made (tr_job_describe_key) */
+  char *declaration; /* of the virtual table, then: what it is while the source is gone */
 
   tr_module_arguments arguments; /* what CREATE VIRTUAL TABLE was given; its clauses are below */
   int64_t max_attempts;
@@ -95,7 +97,7 @@ tr_code tr_job_create(tr_jobs *jobs, sqlite3 *db, const char *schema, const char
 void tr_job_connect(tr_job *job);
 void tr_job_disconnect(tr_job *job);
 
-/* Reads `id` and `source_key` from the job's table. Errors as of tr_job_begin. */
+/* Reads `id`, `source_key` and `declaration` from the job's table. Errors as of tr_job_begin. */
 tr_code tr_job_load(tr_job *job, const char *function, tr_error *err);
 
 /* Finalizes the statements, before the tables that they are about are dropped. */

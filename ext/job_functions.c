@@ -34,6 +34,21 @@ static tr_code find_job(sqlite3_context *context, const char *function, sqlite3_
   return tr_jobs_find(jobs, tr_host_db(host), function, name, job, err);
 }
 
+/*
+** Finds the job and begins a transaction on it. Where that fails and the job is found to be gone, another
+** connection has changed the schema: it may have made a job of the same name anew.
+*/
+static tr_code begin(sqlite3_context *context, const char *function, sqlite3_value *name,
+                     tr_job **job, tr_job_transaction *transaction, tr_error *err) {
+  tr_code code = find_job(context, function, name, job, err);
+  if (code != TR_OK) return code;
+  code = tr_job_begin(*job, function, transaction, err);
+  if (code == TR_OK || (*job)->is_connected) return code;
+  tr_job_release(*job);
+  code = find_job(context, function, name, job, err);
+  return code == TR_OK ? tr_job_begin(*job, function, transaction, err) : code;
+}
+
 static tr_code lease_argument(const char *function, const char *argument, sqlite3_value *value,
                               double *seconds, tr_error *err) {
   tr_code code = tr_argument_real(function, argument, value, seconds, err);
@@ -76,19 +91,17 @@ static tr_code read_claim(int argc, sqlite3_value **argv, tr_claim *claim, tr_er
   return code;
 }
 
-static tr_code claim_bundle(tr_job *job, const tr_claim *claim, sqlite3_context *context,
-                            tr_error *err) {
-  tr_job_transaction transaction;
+static tr_code claim_bundle(tr_job *job, const tr_job_transaction *transaction,
+                            const tr_claim *claim, sqlite3_context *context, tr_error *err) {
   tr_bundle bundle = {0};
   tr_buffer text = {0};
   tr_error reason = {0};
-  tr_code code = tr_job_begin(job, claim->function, &transaction, err);
-  if (code != TR_OK) return code;
-  int is_claimed = tr_job_claim(job, &transaction, claim, &bundle, &reason);
+  tr_code code = TR_OK;
+  int is_claimed = tr_job_claim(job, transaction, claim, &bundle, &reason);
   if (is_claimed < 0) code = reason.code;
   if (is_claimed == 1) code = tr_bundle_restriction(&bundle, &text, &reason);
   if (code != TR_OK && err != NULL) *err = reason;
-  code = tr_job_end(job, &transaction, code, err);
+  code = tr_job_end(job, transaction, code, err);
   if (code == TR_OK && is_claimed == 1) tr_result_json(context, &text);
   tr_buffer_free(&text);
   tr_bundle_free(&bundle);
@@ -98,6 +111,7 @@ static tr_code claim_bundle(tr_job *job, const tr_claim *claim, sqlite3_context 
 static void job_claim(sqlite3_context *context, int argc, sqlite3_value **argv) {
   tr_error err;
   tr_claim claim;
+  tr_job_transaction transaction;
   tr_job *job = NULL;
   if (argc < 2 || argc > 4) {
     sqlite3_result_error(context, "job_claim() takes job, worker [, max_keys [, lease_seconds]]",
@@ -105,8 +119,8 @@ static void job_claim(sqlite3_context *context, int argc, sqlite3_value **argv) 
     return;
   }
   tr_code code = read_claim(argc, argv, &claim, &err);
-  if (code == TR_OK) code = find_job(context, claim.function, argv[0], &job, &err);
-  if (code == TR_OK) code = claim_bundle(job, &claim, context, &err);
+  if (code == TR_OK) code = begin(context, claim.function, argv[0], &job, &transaction, &err);
+  if (code == TR_OK) code = claim_bundle(job, &transaction, &claim, context, &err);
   if (code != TR_OK) tr_result_error(context, claim.function, &err);
   tr_job_release(job);
 }
@@ -171,18 +185,16 @@ static const bundle_call bundle_calls[] = {
     {"job_fail", "job, bundle, message [, worker]", 3, 3, call_fail},
 };
 
-/* What the call does, in its transaction. */
-static tr_code run_on_bundle(const bundle_call *f, tr_job *job, const tr_bundle_call *named,
+/* What the call does, and the end of its transaction. */
+static tr_code run_on_bundle(const bundle_call *f, tr_job *job,
+                             const tr_job_transaction *transaction, const tr_bundle_call *named,
                              int argc, sqlite3_value **argv, sqlite3_context *context,
                              tr_error *err) {
-  tr_job_transaction transaction;
   tr_bundle bundle = {0};
-  tr_code code = tr_job_begin(job, f->name, &transaction, err);
-  if (code != TR_OK) return code;
-  code = tr_bundle_find_own(job, named, &bundle, err);
-  if (code == TR_OK) code = f->call(job, &transaction, &bundle, argc, argv, context, err);
+  tr_code code = tr_bundle_find_own(job, named, &bundle, err);
+  if (code == TR_OK) code = f->call(job, transaction, &bundle, argc, argv, context, err);
   tr_bundle_free(&bundle);
-  return tr_job_end(job, &transaction, code, err);
+  return tr_job_end(job, transaction, code, err);
 }
 
 static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) {
@@ -190,6 +202,7 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
   tr_error err;
   tr_restriction restriction = {0};
   tr_bytes worker;
+  tr_job_transaction transaction;
   tr_job *job = NULL;
   if (argc < f->least || argc > f->worker_at + 1) {
     char *message = sqlite3_mprintf("%s() takes %s", f->name, f->usage);
@@ -202,9 +215,9 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
   if (code == TR_OK && names_worker) {
     code = tr_argument_text(f->name, "worker", argv[f->worker_at], &worker, &err);
   }
-  if (code == TR_OK) code = find_job(context, f->name, argv[0], &job, &err);
+  if (code == TR_OK) code = begin(context, f->name, argv[0], &job, &transaction, &err);
   tr_bundle_call named = {f->name, &restriction, names_worker ? &worker : NULL};
-  if (code == TR_OK) code = run_on_bundle(f, job, &named, argc, argv, context, &err);
+  if (code == TR_OK) code = run_on_bundle(f, job, &transaction, &named, argc, argv, context, &err);
   if (code != TR_OK) tr_result_error(context, f->name, &err);
   tr_restriction_free(&restriction);
   tr_job_release(job);
@@ -213,77 +226,75 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
 /* --- Retrying and rescanning -------------------------------------------------------------- */
 
 static tr_code retry_all(tr_job *job, int64_t *count, tr_error *err) {
-  tr_job_transaction transaction;
-  tr_code code = tr_job_begin(job, "job_retry", &transaction, err);
-  if (code != TR_OK) return code;
-  code = tr_job_do(job, TR_BUNDLE_RETRY_ALL, err);
+  tr_code code = tr_job_do(job, TR_BUNDLE_RETRY_ALL, err);
   if (code == TR_OK) *count = sqlite3_changes(job->db);
-  return tr_job_end(job, &transaction, code, err);
+  return code;
 }
 
-static tr_code retry_one(tr_job *job, sqlite3_value *value, int64_t *count, tr_error *err) {
-  tr_job_transaction transaction;
-  tr_restriction restriction;
+static tr_code retry_one(tr_job *job, tr_restriction *restriction, int64_t *count, tr_error *err) {
   tr_bundle bundle = {0};
-  tr_code code = bundle_argument("job_retry", value, &restriction, err);
-  if (code != TR_OK) return code;
-  code = tr_job_begin(job, "job_retry", &transaction, err);
+  tr_bundle_call named = {"job_retry", restriction, NULL};
+  tr_code code = tr_bundle_find_failed(job, &named, &bundle, err);
   if (code == TR_OK) {
-    tr_bundle_call named = {"job_retry", &restriction, NULL};
-    code = tr_bundle_find_failed(job, &named, &bundle, err);
-    if (code == TR_OK) {
-      bundle.state = TR_BUNDLE_PENDING;
-      bundle.failures = 0;
-      bundle.finished_at = 0;
-      tr_bundle_let_go(&bundle);
-      code = tr_bundles_write(job, &bundle, NULL, err);
-    }
-    code = tr_job_end(job, &transaction, code, err);
+    bundle.state = TR_BUNDLE_PENDING;
+    bundle.failures = 0;
+    bundle.finished_at = 0;
+    tr_bundle_let_go(&bundle);
+    code = tr_bundles_write(job, &bundle, NULL, err);
   }
   if (code == TR_OK) *count = 1;
   tr_bundle_free(&bundle);
-  tr_restriction_free(&restriction);
   return code;
 }
 
 static void job_retry(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  static const char function[] = "job_retry";
   tr_error err;
+  tr_job_transaction transaction;
+  tr_restriction restriction = {0};
   tr_job *job = NULL;
   int64_t count = 0;
+  tr_code code = TR_OK;
   if (argc < 1 || argc > 2) {
     sqlite3_result_error(context, "job_retry() takes job [, bundle]", -1);
     return;
   }
-  tr_code code = find_job(context, "job_retry", argv[0], &job, &err);
+  int names_bundle = is_given(argc, argv, 1);
+  if (names_bundle) code = bundle_argument(function, argv[1], &restriction, &err);
+  if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
   if (code == TR_OK) {
-    code = is_given(argc, argv, 1) ? retry_one(job, argv[1], &count, &err)
-                                   : retry_all(job, &count, &err);
+    code = names_bundle ? retry_one(job, &restriction, &count, &err) : retry_all(job, &count, &err);
+    code = tr_job_end(job, &transaction, code, &err);
   }
   if (code == TR_OK) {
     sqlite3_result_int64(context, count);
   } else {
-    tr_result_error(context, "job_retry", &err);
+    tr_result_error(context, function, &err);
   }
+  tr_restriction_free(&restriction);
   tr_job_release(job);
 }
 
-/* In transactions of its own many short ones, so that workers go on meanwhile. */
-static tr_code rescan(tr_job *job, int64_t *found, tr_error *err) {
-  static const char function[] = "job_rescan";
+/*
+** Looks through the whole job, `transaction` being the first of as many as it takes: short ones, so that
+** workers go on meanwhile. In the caller's transaction all of them are part of that.
+*/
+static tr_code rescan(tr_job *job, tr_job_transaction *transaction, const char *function,
+                      int64_t *found, tr_error *err) {
   tr_buffer start = {0};
   int is_complete = 0;
   tr_code code = TR_OK;
-  while (code == TR_OK && !is_complete) {
-    tr_job_transaction transaction;
-    code = tr_job_begin(job, function, &transaction, err);
-    if (code != TR_OK) break;
-    if (transaction.scope == TR_SCOPE_STATEMENT) {
+  for (;;) {
+    if (transaction->scope == TR_SCOPE_STATEMENT) {
       code = tr_error_set(err, TR_INVALID_STATE,
                           "%s: cannot run inside a statement that writes; use a SELECT", function);
     } else {
       code = tr_job_rescan(job, function, &start, found, &is_complete, err);
     }
-    code = tr_job_end(job, &transaction, code, err);
+    code = tr_job_end(job, transaction, code, err);
+    if (code != TR_OK || is_complete) break;
+    code = tr_job_begin(job, function, transaction, err);
+    if (code != TR_OK) break;
   }
   tr_buffer_free(&start);
   return code;
@@ -291,15 +302,17 @@ static tr_code rescan(tr_job *job, int64_t *found, tr_error *err) {
 
 static void job_rescan(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
+  static const char function[] = "job_rescan";
   tr_error err;
+  tr_job_transaction transaction;
   tr_job *job = NULL;
   int64_t found = 0;
-  tr_code code = find_job(context, "job_rescan", argv[0], &job, &err);
-  if (code == TR_OK) code = rescan(job, &found, &err);
+  tr_code code = begin(context, function, argv[0], &job, &transaction, &err);
+  if (code == TR_OK) code = rescan(job, &transaction, function, &found, &err);
   if (code == TR_OK) {
     sqlite3_result_int64(context, found);
   } else {
-    tr_result_error(context, "job_rescan", &err);
+    tr_result_error(context, function, &err);
   }
   tr_job_release(job);
 }

@@ -56,31 +56,35 @@ typedef struct job_table {
 /* The first range is all keys; it has no number of keys, as nobody counted them. */
 static const char *const creation[] = {
     "CREATE TABLE #(id TEXT NOT NULL, schema_version INTEGER NOT NULL, source_key TEXT NOT NULL,"
-    " keys_timed REAL NOT NULL DEFAULT 0, seconds_timed REAL NOT NULL DEFAULT 0)",
+    " declaration TEXT NOT NULL, keys_timed REAL NOT NULL DEFAULT 0, seconds_timed REAL NOT NULL "
+    "DEFAULT 0)",
     "CREATE TABLE @(bundle INTEGER PRIMARY KEY, start_key BLOB NOT NULL UNIQUE, end_key BLOB NOT "
     "NULL,"
     " state TEXT NOT NULL, keys INTEGER, claims INTEGER NOT NULL, failures INTEGER NOT NULL,"
     " worker TEXT, lease INTEGER, boot TEXT, since INTEGER, until INTEGER, lease_length INTEGER,"
     " claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB,"
     " UNIQUE (state, keys DESC, bundle))",
-    "INSERT INTO #(id, schema_version, source_key) VALUES (lower(hex(randomblob(16))), ?2, ?1)",
+    "INSERT INTO #(id, schema_version, source_key, declaration)"
+    " VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3)",
     "INSERT INTO @(start_key, end_key, state, claims, failures) VALUES (x'', x'', 'pending', 0, 0)",
 };
 
 static const char *const destruction[] = {"DROP TABLE IF EXISTS @", "DROP TABLE IF EXISTS #"};
 
-/* Runs one statement; ?1 is `text`, ?2 the version of the tables, where it has them. */
-static tr_code run(tr_job *job, const char *sql_text, const tr_buffer *text, tr_error *err) {
+/* What the statements of `creation` are given, in the order of their parameters. */
+typedef struct creation_values {
+  tr_value values[3];
+} creation_values;
+
+static tr_code run(tr_job *job, const char *sql_text, const creation_values *given, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(job->db);
   tr_job_append_sql(job, sql_text, sql);
   sqlite3_stmt *stmt;
   tr_code code = tr_sql_prepare(job->db, sql, &stmt, err);
   if (code != TR_OK) return code;
   int rc = SQLITE_OK;
-  if (sqlite3_bind_parameter_count(stmt) > 0) {
-    tr_value value = tr_value_text(tr_buffer_bytes(text));
-    rc = tr_bind_value(stmt, 1, &value);
-    if (rc == SQLITE_OK) rc = sqlite3_bind_int(stmt, 2, TR_JOB_SCHEMA_VERSION);
+  for (int i = 0; i < sqlite3_bind_parameter_count(stmt) && rc == SQLITE_OK; i++) {
+    rc = tr_bind_value(stmt, i + 1, &given->values[i]);
   }
   if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
   if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, job->db, rc);
@@ -88,12 +92,18 @@ static tr_code run(tr_job *job, const char *sql_text, const tr_buffer *text, tr_
   return code;
 }
 
-static tr_code create_tables(tr_job *job, const tr_source_table *source, tr_error *err) {
+static tr_code create_tables(tr_job *job, const tr_scan_table *table, tr_error *err) {
   tr_buffer key = {0};
-  tr_code code = tr_job_describe_key(source, &key, err);
+  char *declaration = tr_scan_table_declaration(table);
+  tr_code code = declaration == NULL ? tr_error_no_memory(err)
+                                     : tr_job_describe_key(&table->source, &key, err);
   for (size_t i = 0; i < sizeof creation / sizeof creation[0] && code == TR_OK; i++) {
-    code = run(job, creation[i], &key, err);
+    creation_values given = {{tr_value_integer(TR_JOB_SCHEMA_VERSION),
+                              tr_value_text(tr_buffer_bytes(&key)),
+                              tr_value_text(tr_bytes_of_text(declaration))}};
+    code = run(job, creation[i], &given, err);
   }
+  sqlite3_free(declaration);
   tr_buffer_free(&key);
   return code;
 }
@@ -122,28 +132,31 @@ static tr_code make_job(job_table *table, const char *const *argv, int argc, tr_
   return TR_OK;
 }
 
-/* Reads the source and makes the scan table of it. */
-static tr_code describe(job_table *table, int is_new, tr_error *err) {
-  tr_job *job = table->job;
-  tr_source_table source;
-  char *where = NULL;
-  tr_code code = tr_job_read_source(job, module_name, &source, err);
-  if (code != TR_OK) return code;
-  code = is_new ? create_tables(job, &source, err) : TR_OK;
-  if (code == TR_OK) code = tr_job_load(job, module_name, err);
+/* A copy of the expression of where(...), if there is one. */
+static tr_code copy_where(const tr_job *job, char **where, tr_error *err) {
   const char *expression = job->arguments.clauses[TR_JOB_WHERE].expression;
-  if (code == TR_OK && expression != NULL) {
-    size_t size = strlen(expression) + 1;
-    where = tr_malloc(size);
-    if (where == NULL) code = tr_error_no_memory(err);
-    if (where != NULL) memcpy(where, expression, size);
-  }
+  *where = NULL;
+  if (expression == NULL) return TR_OK;
+  size_t size = strlen(expression) + 1;
+  *where = tr_malloc(size);
+  if (*where == NULL) return tr_error_no_memory(err);
+  memcpy(*where, expression, size);
+  return TR_OK;
+}
+
+/* Reads the source and makes the scan table of it. */
+static tr_code describe(job_table *table, tr_error *err) {
+  tr_source_table source;
+  char *where;
+  tr_code code = tr_job_read_source(table->job, module_name, &source, err);
+  if (code != TR_OK) return code;
+  code = copy_where(table->job, &where, err);
   if (code != TR_OK) {
     tr_source_table_free(&source);
     return code;
   }
-  return tr_scan_table_describe(&table->scan, &source, &job->arguments.clauses[TR_JOB_COLUMNS].list,
-                                where, err);
+  return tr_scan_table_describe(&table->scan, &source,
+                                &table->job->arguments.clauses[TR_JOB_COLUMNS].list, where, err);
 }
 
 /* Whether the error is one that lasts, and not SQLite's of the moment. */
@@ -151,6 +164,23 @@ static int is_lasting(const tr_error *err) {
   if (err->code == TR_HOST) return (err->host_code & 0xff) == SQLITE_ERROR;
   return err->code == TR_INVALID_ARGUMENT || err->code == TR_INVALID_STATE ||
          err->code == TR_CORRUPT;
+}
+
+/* A job that is there. What lasts of what is wrong with it is kept as the reason why it is broken. */
+static tr_code load(job_table *table, tr_error *err) {
+  tr_code code = tr_job_load(table->job, module_name, err);
+  if (code == TR_OK) code = describe(table, err);
+  if (code == TR_OK || !is_lasting(err)) return code;
+  table->is_broken = 1;
+  table->reason = *err;
+  return TR_OK;
+}
+
+static int declare(const job_table *table) {
+  if (!table->is_broken) return tr_scan_table_declare(&table->scan);
+  const char *as_it_was = table->job->declaration;
+  return sqlite3_declare_vtab(table->scan.db,
+                              as_it_was == NULL ? "CREATE TABLE x(broken)" : as_it_was);
 }
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
@@ -162,22 +192,11 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   table->scan.function = module_name;
   table->scan.host = aux;
   table->scan.db = db;
-  int rc = SQLITE_OK;
   tr_code code = make_job(table, argv, argc, &err);
-  if (code == TR_OK) {
-    code = describe(table, is_new, &err);
-    if (code != TR_OK && !is_new && is_lasting(&err)) {
-      table->is_broken = 1;
-      table->reason = err;
-      code = TR_OK;
-    }
-  }
-  if (code != TR_OK) {
-    rc = tr_create_error(message, &err);
-  } else {
-    rc = table->is_broken ? sqlite3_declare_vtab(db, "CREATE TABLE x(broken)")
-                          : tr_scan_table_declare(&table->scan);
-  }
+  if (code == TR_OK) code = is_new ? describe(table, &err) : load(table, &err);
+  if (code == TR_OK && is_new) code = create_tables(table->job, &table->scan, &err);
+  if (code == TR_OK && is_new) code = tr_job_load(table->job, module_name, &err);
+  int rc = code == TR_OK ? declare(table) : tr_create_error(message, &err);
   if (rc == SQLITE_OK && table->scan.where != NULL) {
     rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   }
@@ -217,9 +236,19 @@ static int destroy(sqlite3_vtab *vtab) {
 
 /* --- Other methods ------------------------------------------------------------------------ */
 
+/*
+** A broken job says so when it is run, not when it is planned: only a statement that runs finds out that
+** the schema has changed again, and that all is well now.
+*/
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
-  job_table *table = (job_table *)vtab;
-  return table->is_broken ? tr_vtab_error(vtab, &table->reason) : tr_scan_best_index(vtab, info);
+  return ((job_table *)vtab)->is_broken ? SQLITE_OK : tr_scan_best_index(vtab, info);
+}
+
+static int filter(sqlite3_vtab_cursor *cursor, int number, const char *plan_text, int argc,
+                  sqlite3_value **argv) {
+  const job_table *table = (const job_table *)cursor->pVtab;
+  if (table->is_broken) return tr_vtab_error(cursor->pVtab, &table->reason);
+  return tr_scan_filter(cursor, number, plan_text, argc, argv);
 }
 
 static tr_code rename_shadow(tr_job *job, const char *from, const char *suffix, const char *name,
@@ -282,7 +311,7 @@ int tr_register_scan_job(tr_host *host) {
            .xDestroy = destroy,
            .xOpen = tr_scan_open,
            .xClose = tr_scan_close,
-           .xFilter = tr_scan_filter,
+           .xFilter = filter,
            .xNext = tr_scan_next,
            .xEof = tr_scan_eof,
            .xColumn = tr_scan_column_value,

@@ -96,7 +96,7 @@ static tr_code find_indexed(tr_scan_table *table, tr_error *err) {
 }
 
 /* The declaration: with a rowid where the source has one, else the byte key is the primary key. */
-int tr_scan_table_declare(const tr_scan_table *table) {
+char *tr_scan_table_declaration(const tr_scan_table *table) {
   static const tr_source_column rowid = {
       .type = "INTEGER", .collation = "BINARY", .affinity = TR_AFFINITY_INTEGER};
   const tr_source_table *source = &table->source;
@@ -113,7 +113,11 @@ int tr_scan_table_declare(const tr_scan_table *table) {
                       hidden_names[TR_SCAN_TRACKER], hidden_names[TR_SCAN_RESTRICTION],
                       hidden_names[TR_SCAN_BYTE_KEY], has_rowid ? "" : " NOT NULL PRIMARY KEY",
                       has_rowid ? "" : " WITHOUT ROWID");
-  char *text = sqlite3_str_finish(sql);
+  return sqlite3_str_finish(sql);
+}
+
+int tr_scan_table_declare(const tr_scan_table *table) {
+  char *text = tr_scan_table_declaration(table);
   if (text == NULL) return SQLITE_NOMEM;
   int rc = sqlite3_declare_vtab(table->db, text);
   sqlite3_free(text);

@@ -52,7 +52,12 @@ typedef struct tr_scan_table {
 tr_code tr_scan_table_describe(tr_scan_table *table, tr_source_table *source,
                                const tr_argument_list *columns, char *where, tr_error *err);
 
-/* Declares it to SQLite, from xCreate or xConnect. Returns a SQLite code. */
+/*
+** What is to be declared to SQLite, `CREATE TABLE x(...)`; freed with sqlite3_free. NULL: out of memory.
+*/
+char *tr_scan_table_declaration(const tr_scan_table *table);
+
+/* Declares it, from xCreate or xConnect. Returns a SQLite code. */
 int tr_scan_table_declare(const tr_scan_table *table);
 
 /* Releases what the table owns, but not itself. */
