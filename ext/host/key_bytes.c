@@ -37,6 +37,12 @@ static tr_code refuse_value(const tr_source_table *source, const char *function,
                       source->schema, source->name, name, kinds[value->type], reason);
 }
 
+/* The column's value, without a copy where that can be had. */
+static tr_value value_of(const tr_source_table *source, sqlite3_stmt *stmt, int column) {
+  sqlite3_value *value = sqlite3_column_value(stmt, column);
+  return source->is_utf8 ? tr_value_of_utf8(value) : tr_value_of_sqlite(value);
+}
+
 static tr_code append_breaker(sqlite3_stmt *stmt, int column, tr_buffer *buffer, tr_error *err) {
   tr_value rowid = tr_value_integer(sqlite3_column_int64(stmt, column));
   return tr_byte_key_append(buffer, &rowid, err);
@@ -47,7 +53,7 @@ static tr_code encode_row(const tr_source_table *source, const char *function, s
   const tr_source_key *key = &source->key;
   int has_null = 0;
   for (int i = 0; i < key->column_count; i++) {
-    tr_value value = tr_value_of_column(stmt, first + i);
+    tr_value value = value_of(source, stmt, first + i);
     if (value.type >= TR_TEXT && value.bytes.data == NULL && value.bytes.size > 0) {
       return tr_error_no_memory(err);
     }
@@ -79,7 +85,7 @@ tr_code tr_key_of_row(const tr_source_table *source, const char *function, sqlit
     buffer->size = TR_ROWID_KEY_SIZE;
     break;
   case TR_KEY_TEXT:
-    value = tr_value_of_column(stmt, first);
+    value = value_of(source, stmt, first);
     if (is_plain_text(&value)) {
       *key = value.bytes;
       return TR_OK;
@@ -89,7 +95,7 @@ tr_code tr_key_of_row(const tr_source_table *source, const char *function, sqlit
     if (code == TR_OK) code = encode_row(source, function, stmt, first, buffer, err);
     break;
   case TR_KEY_BLOB:
-    value = tr_value_of_column(stmt, first);
+    value = value_of(source, stmt, first);
     if (is_plain_blob(&value)) {
       *key = value.bytes;
       return TR_OK;

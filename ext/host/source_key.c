@@ -188,18 +188,6 @@ static tr_code take_primary_key(key_request *request, const tr_source_table *sou
 
 /* --- The form ----------------------------------------------------------------------------- */
 
-static int is_utf8(sqlite3 *db) {
-  sqlite3_stmt *stmt;
-  int is_utf8 = 0;
-  if (sqlite3_prepare_v2(db, "PRAGMA encoding", -1, &stmt, NULL) == SQLITE_OK &&
-      sqlite3_step(stmt) == SQLITE_ROW) {
-    const char *encoding = (const char *)sqlite3_column_text(stmt, 0);
-    is_utf8 = encoding != NULL && strcmp(encoding, "UTF-8") == 0;
-  }
-  sqlite3_finalize(stmt);
-  return is_utf8;
-}
-
 /* Whether only a STRICT table's types are in the way of text. */
 static int may_hold_text(const tr_source_table *source, int column) {
   const tr_source_column *c = &source->columns[column];
@@ -217,8 +205,7 @@ static tr_key_form form_of(const tr_source_table *source, int is_encoded) {
   return is_blob ? TR_KEY_BLOB : TR_KEY_ENCODED;
 }
 
-static tr_code settle_form(const key_request *request, tr_source_table *source, sqlite3 *db,
-                           tr_error *err) {
+static tr_code settle_form(const key_request *request, tr_source_table *source, tr_error *err) {
   tr_source_key *key = &source->key;
   int has_text = 0;
   int is_nullable = 0;
@@ -226,7 +213,7 @@ static tr_code settle_form(const key_request *request, tr_source_table *source, 
     has_text |= may_hold_text(source, key->columns[i]);
     is_nullable |= !source->columns[key->columns[i]].is_not_null;
   }
-  if (has_text && !is_utf8(db)) {
+  if (has_text && !source->is_utf8) {
     return refuse(request, source, err,
                   "the database is UTF-16, where text is not in the order of its UTF-8 bytes");
   }
@@ -256,7 +243,7 @@ static tr_code settle(const key_request *request, tr_source_table *source, sqlit
   refusal best = NOT_UNIQUE;
   code = find_index(source, db, &best, err);
   if (code != TR_OK) return code;
-  if (best == ACCEPTED) return settle_form(request, source, db, err);
+  if (best == ACCEPTED) return settle_form(request, source, err);
   static const char *const reasons[] = {
       [NOT_UNIQUE] = "not unique: no unique index has just these columns",
       [OTHER_ORDER] = "the unique index has its columns in another order",

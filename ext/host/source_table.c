@@ -229,6 +229,15 @@ static tr_code read_is_strict(tr_source_table *source, sqlite3 *db, tr_error *er
   return finish(db, stmt, rc, err);
 }
 
+static tr_code read_encoding(tr_source_table *source, sqlite3 *db, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = prepare(db, "PRAGMA encoding", NULL, NULL, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = sqlite3_step(stmt);
+  source->is_utf8 = rc == SQLITE_ROW && strcmp(text_of(stmt, 0), "UTF-8") == 0;
+  return finish(db, stmt, rc, err);
+}
+
 /* Finds a name under which the rowid can be had: its alias, or one of three that no column hides. */
 static tr_code name_rowid(tr_source_table *source, int alias, tr_error *err) {
   static const char *const names[] = {"rowid", "_rowid_", "oid"};
@@ -288,6 +297,7 @@ tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *f
                  : entry.is_virtual ? TR_SOURCE_VIRTUAL
                                     : TR_SOURCE_ROWID_TABLE;
   code = read_schema_version(source, db, &source->schema_version, err);
+  if (code == TR_OK) code = read_encoding(source, db, err);
   if (code == TR_OK) code = read_is_strict(source, db, err);
   if (code == TR_OK) code = read_columns(source, db, err);
   if (code == TR_OK && source->kind == TR_SOURCE_ROWID_TABLE) code = read_rowid(source, db, err);

@@ -76,6 +76,7 @@ typedef struct tr_source_table {
   char *name;   /* as SQLite spells it */
   tr_source_kind kind;
   int is_strict;
+  int is_utf8; /* its database's encoding is UTF-8 */
   tr_source_column *columns;
   int column_count;
   char *rowid_name; /* a name that gives the rowid; NULL: there is none, or three columns hide it */

@@ -261,6 +261,12 @@ tr_value tr_value_of_sqlite(sqlite3_value *value) {
   }
 }
 
+tr_value tr_value_of_utf8(sqlite3_value *value) {
+  if (sqlite3_value_type(value) != SQLITE_TEXT) return tr_value_of_sqlite(value);
+  const uint8_t *text = sqlite3_value_blob(value);
+  return tr_value_text((tr_bytes){text, (size_t)sqlite3_value_bytes(value)});
+}
+
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column) {
   switch (sqlite3_column_type(stmt, column)) {
   case SQLITE_INTEGER: return tr_value_integer(sqlite3_column_int64(stmt, column));

@@ -96,6 +96,12 @@ int tr_function_argument_count(sqlite3_context *context);
 /* A view of an SQL value: text and blob bytes are SQLite's, valid as SQLite says. */
 tr_value tr_value_of_sqlite(sqlite3_value *value);
 
+/*
+** The same where the database's encoding is known to be UTF-8 (tr_source_table.is_utf8): text is taken as
+** it lies there. Asking for text proper copies it, to put a terminator behind it.
+*/
+tr_value tr_value_of_utf8(sqlite3_value *value);
+
 /* The same of a statement's column. */
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column);
 
