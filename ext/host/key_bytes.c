@@ -37,23 +37,22 @@ static tr_code refuse_value(const tr_source_table *source, const char *function,
                       source->schema, source->name, name, kinds[value->type], reason);
 }
 
-/* The column's value, without a copy where that can be had. */
-static tr_value value_of(const tr_source_table *source, sqlite3_stmt *stmt, int column) {
-  sqlite3_value *value = sqlite3_column_value(stmt, column);
+/* A view of a value, without a copy where that can be had. */
+static tr_value view_of(const tr_source_table *source, sqlite3_value *value) {
   return source->is_utf8 ? tr_value_of_utf8(value) : tr_value_of_sqlite(value);
 }
 
-static tr_code append_breaker(sqlite3_stmt *stmt, int column, tr_buffer *buffer, tr_error *err) {
-  tr_value rowid = tr_value_integer(sqlite3_column_int64(stmt, column));
+static tr_code append_breaker(sqlite3_value *value, tr_buffer *buffer, tr_error *err) {
+  tr_value rowid = tr_value_integer(sqlite3_value_int64(value));
   return tr_byte_key_append(buffer, &rowid, err);
 }
 
-static tr_code encode_row(const tr_source_table *source, const char *function, sqlite3_stmt *stmt,
-                          int first, tr_buffer *buffer, tr_error *err) {
+static tr_code encode_row(const tr_source_table *source, const char *function,
+                          sqlite3_value *const *values, tr_buffer *buffer, tr_error *err) {
   const tr_source_key *key = &source->key;
   int has_null = 0;
   for (int i = 0; i < key->column_count; i++) {
-    tr_value value = value_of(source, stmt, first + i);
+    tr_value value = view_of(source, values[i]);
     if (value.type >= TR_TEXT && value.bytes.data == NULL && value.bytes.size > 0) {
       return tr_error_no_memory(err);
     }
@@ -69,40 +68,45 @@ static tr_code encode_row(const tr_source_table *source, const char *function, s
     tr_code code = tr_byte_key_append(buffer, &value, err);
     if (code != TR_OK) return code;
   }
-  return has_null ? append_breaker(stmt, first + key->column_count, buffer, err) : TR_OK;
+  return has_null ? append_breaker(values[key->column_count], buffer, err) : TR_OK;
 }
 
-tr_code tr_key_of_row(const tr_source_table *source, const char *function, sqlite3_stmt *stmt,
-                      int first, tr_buffer *buffer, tr_bytes *key, tr_error *err) {
+static tr_code key_of_rowid(int64_t rowid, tr_buffer *buffer, tr_error *err) {
+  if (buffer->capacity < TR_ROWID_KEY_SIZE) {
+    tr_code code = tr_buffer_reserve(buffer, TR_ROWID_KEY_SIZE, err);
+    if (code != TR_OK) return code;
+  }
+  tr_byte_key_of_rowid(rowid, buffer->data);
+  buffer->size = TR_ROWID_KEY_SIZE;
+  return TR_OK;
+}
+
+tr_code tr_key_of_row(const tr_source_table *source, const char *function,
+                      sqlite3_value *const *values, tr_buffer *buffer, tr_bytes *key,
+                      tr_error *err) {
   tr_code code = TR_OK;
   tr_value value;
   switch (source->key.form) {
-  case TR_KEY_ROWID:
-    buffer->size = 0;
-    code = tr_buffer_reserve(buffer, TR_ROWID_KEY_SIZE, err);
-    if (code != TR_OK) return code;
-    tr_byte_key_of_rowid(sqlite3_column_int64(stmt, first), buffer->data);
-    buffer->size = TR_ROWID_KEY_SIZE;
-    break;
+  case TR_KEY_ROWID: code = key_of_rowid(sqlite3_value_int64(values[0]), buffer, err); break;
   case TR_KEY_TEXT:
-    value = value_of(source, stmt, first);
+    value = view_of(source, values[0]);
     if (is_plain_text(&value)) {
       *key = value.bytes;
       return TR_OK;
     }
     buffer->size = 0;
     code = tr_buffer_append_byte(buffer, escape_of(&value), err);
-    if (code == TR_OK) code = encode_row(source, function, stmt, first, buffer, err);
+    if (code == TR_OK) code = encode_row(source, function, values, buffer, err);
     break;
   case TR_KEY_BLOB:
-    value = value_of(source, stmt, first);
+    value = view_of(source, values[0]);
     if (is_plain_blob(&value)) {
       *key = value.bytes;
       return TR_OK;
     }
     return refuse_value(source, function, 0, &value,
                         "which a BLOB's bytes cannot stand for: use key(byte_key(...))", err);
-  default: buffer->size = 0; code = encode_row(source, function, stmt, first, buffer, err);
+  default: buffer->size = 0; code = encode_row(source, function, values, buffer, err);
   }
   *key = tr_buffer_bytes(buffer);
   return code;

@@ -11,12 +11,13 @@
 #include "host/source_table.h"
 
 /*
-** The key of the row in which `stmt` stands: its columns from `first` on are the key's columns, then the
-** rowid with has_null_breaker (TR_KEY_ROWID: the rowid alone). `*key` lies in `buffer` or in the
-** statement's own memory; both hold until the next row. TR_INVALID_STATE: a value that has no key.
+** The key of a row: `values` are those of the key's columns, then the rowid with has_null_breaker
+** (TR_KEY_ROWID: the rowid alone). `*key` lies in `buffer` or in the values' own memory, and holds as long
+** as both. TR_INVALID_STATE: a value that has no key.
 */
-tr_code tr_key_of_row(const tr_source_table *source, const char *function, sqlite3_stmt *stmt,
-                      int first, tr_buffer *buffer, tr_bytes *key, tr_error *err);
+tr_code tr_key_of_row(const tr_source_table *source, const char *function,
+                      sqlite3_value *const *values, tr_buffer *buffer, tr_bytes *key,
+                      tr_error *err);
 
 /*
 ** Appends to `key` what the keys of all rows begin with whose first `count` key columns are `values`.

@@ -387,17 +387,18 @@ int tr_scan_eof(sqlite3_vtab_cursor *base) {
   return ((tr_scan_cursor *)base)->is_eof;
 }
 
-static void result_column(sqlite3_context *context, sqlite3_stmt *stmt, int column) {
-  switch (sqlite3_column_type(stmt, column)) {
-  case SQLITE_INTEGER: sqlite3_result_int64(context, sqlite3_column_int64(stmt, column)); break;
-  case SQLITE_FLOAT: sqlite3_result_double(context, sqlite3_column_double(stmt, column)); break;
+/* The inner statement's value, by its type. */
+static void result_column(sqlite3_context *context, sqlite3_value *value, int is_utf8) {
+  switch (sqlite3_value_type(value)) {
+  case SQLITE_INTEGER: sqlite3_result_int64(context, sqlite3_value_int64(value)); break;
+  case SQLITE_FLOAT: sqlite3_result_double(context, sqlite3_value_double(value)); break;
   case SQLITE_NULL: break;
   default: {
-    tr_value value = tr_value_of_column(stmt, column);
-    if (value.bytes.data == NULL && value.bytes.size > 0) {
+    tr_value view = is_utf8 ? tr_value_of_utf8(value) : tr_value_of_sqlite(value);
+    if (view.bytes.data == NULL && view.bytes.size > 0) {
       sqlite3_result_error_nomem(context);
     } else {
-      tr_result_value(context, &value);
+      tr_result_value(context, &view);
     }
   }
   }
@@ -422,7 +423,8 @@ int tr_scan_column_value(sqlite3_vtab_cursor *base, sqlite3_context *context, in
   if (i >= table->column_count) {
     result_hidden(cursor, context, i - table->column_count);
   } else if (cursor->column_at[i] >= 0) {
-    result_column(context, tr_statement_reader_stmt(cursor->reader), cursor->column_at[i]);
+    result_column(context, tr_statement_reader_values(cursor->reader)[cursor->column_at[i]],
+                  table->source.is_utf8);
   }
   return SQLITE_OK;
 }

@@ -44,6 +44,8 @@ struct tr_statement_reader {
   sqlite3_stmt *stmt;
   shape shape;
   int first_output;
+  sqlite3_value **values; /* the row's, by columns */
+  int value_count;        /* 0: not known yet for this statement */
 
   tr_buffer start;
   tr_buffer end;
@@ -186,6 +188,7 @@ static tr_code prepare(tr_statement_reader *reader, const shape *s, tr_error *er
   tr_error reason;
   sqlite3_finalize(reader->stmt);
   reader->stmt = NULL;
+  reader->value_count = 0;
   tr_code code = tr_sql_prepare(reader->db, build_sql(reader, s), &reader->stmt, &reason);
   if (code != TR_OK) {
     explain_failure(reader, &reason, err);
@@ -307,6 +310,7 @@ void tr_statement_reader_free(tr_statement_reader *reader) {
   tr_buffer_free(&reader->start);
   tr_buffer_free(&reader->end);
   tr_buffer_free(&reader->key);
+  tr_free(reader->values);
   tr_key_segments_free(&reader->segments);
   tr_free(reader);
 }
@@ -351,12 +355,22 @@ void tr_statement_reader_reset(tr_statement_reader *reader) {
   reader->segment = -1;
 }
 
+/* Finds where the row's values are. */
+static int find_values(tr_statement_reader *reader, tr_error *err) {
+  int count = sqlite3_column_count(reader->stmt);
+  sqlite3_value **values = tr_realloc(reader->values, (size_t)count * sizeof *values);
+  if (values == NULL) return tr_error_no(err, TR_NO_MEMORY, "out of memory");
+  for (int i = 0; i < count; i++) values[i] = sqlite3_column_value(reader->stmt, i);
+  reader->values = values;
+  reader->value_count = count;
+  return 1;
+}
+
 /*
-** Steps the statement: 1 a row, 0 the end of the segment, -1. If SQLite prepared the statement again, the
+** The first row of a statement, and any step that gave none. If SQLite prepared the statement again, the
 ** schema has changed, and what we know of the table is looked at anew.
 */
-static int step(tr_statement_reader *reader, tr_error *err) {
-  int rc = sqlite3_step(reader->stmt);
+static int step_specially(tr_statement_reader *reader, int rc, tr_error *err) {
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     tr_error reason;
     tr_error_of_sqlite(&reason, reader->db, rc);
@@ -369,7 +383,20 @@ static int step(tr_statement_reader *reader, tr_error *err) {
       return -1;
     }
   }
-  return rc == SQLITE_ROW;
+  return rc == SQLITE_ROW ? find_values(reader, err) : 0;
+}
+
+/*
+** Steps the statement: 1 a row, 0 the end of the segment, -1. A statement puts the values of all its rows
+** in one place: the first one is asked where it is, and as long as it has not moved neither have the others.
+*/
+static int step(tr_statement_reader *reader, tr_error *err) {
+  int rc = sqlite3_step(reader->stmt);
+  if (rc == SQLITE_ROW && reader->is_begun && reader->value_count > 0 &&
+      sqlite3_column_value(reader->stmt, 0) == reader->values[0]) {
+    return 1;
+  }
+  return step_specially(reader, rc, err);
 }
 
 /* Whether the row's key lies in the range: 1, 0 not yet, -1 no longer. */
@@ -406,7 +433,7 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
       return 1;
     }
     tr_bytes key;
-    if (tr_key_of_row(reader->source, reader->function, reader->stmt, 0, &reader->key, &key, err) !=
+    if (tr_key_of_row(reader->source, reader->function, reader->values, &reader->key, &key, err) !=
         TR_OK) {
       result = -1;
       break;
@@ -431,11 +458,13 @@ int tr_statement_reader_end_key(const tr_statement_reader *reader, int is_last, 
   int rc = sqlite3_step(stmt);
   int result = rc == SQLITE_ROW ? 1 : 0;
   tr_bytes bytes;
+  sqlite3_value *values[TR_KEY_COLUMNS_MAX + 1];
+  for (int i = 0; i < reader->first_output; i++) values[i] = sqlite3_column_value(stmt, i);
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     tr_error_of_sqlite(err, reader->db, rc);
     result = -1;
   } else if (result == 1 &&
-             (tr_key_of_row(reader->source, reader->function, stmt, 0, key, &bytes, err) != TR_OK ||
+             (tr_key_of_row(reader->source, reader->function, values, key, &bytes, err) != TR_OK ||
               (bytes.data != key->data && tr_buffer_set(key, bytes, err) != TR_OK))) {
     result = -1;
   }
@@ -451,8 +480,12 @@ int tr_statement_reader_first_output(const tr_statement_reader *reader) {
   return reader->first_output;
 }
 
+sqlite3_value *const *tr_statement_reader_values(const tr_statement_reader *reader) {
+  return reader->values;
+}
+
 int64_t tr_statement_reader_rowid(const tr_statement_reader *reader) {
-  return sqlite3_column_int64(reader->stmt, reader->first_output - 1);
+  return sqlite3_value_int64(reader->values[reader->first_output - 1]);
 }
 
 /* --- As a cursor -------------------------------------------------------------------------- */
