@@ -157,6 +157,20 @@ static tr_code add_row(group_run *run, sqlite3_value **arguments) {
   return code == TR_OK ? tr_grouping_add(run->result->grouping, keys, inputs, &run->err) : code;
 }
 
+/*
+** The run that the connection's inner statement belongs to, for the function to find; NULL when there
+** is none. A run inside a run (over a view that groups) puts the outer one back when it ends.
+*/
+typedef struct run_in_hand {
+  group_run *run;
+} run_in_hand;
+
+static const char run_owner;
+
+static run_in_hand *current_run(const tr_host *host) {
+  return tr_host_state(host, &run_owner);
+}
+
 static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
   group_run **run = sqlite3_aggregate_context(context, sizeof *run);
   if (run == NULL) {
@@ -164,7 +178,7 @@ static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
     return;
   }
   if (*run == NULL) {
-    group_run *inner = *tr_host_inner(tr_function_host(context));
+    group_run *inner = current_run(tr_function_host(context))->run;
     if (inner == NULL || inner->is_taken || inner->argument_count != argc) {
       sqlite3_result_error(context, FUNCTION "() is for group_by_fields alone", -1);
       return;
@@ -182,6 +196,10 @@ static void finish(sqlite3_context *context) {
 int tr_group_register_function(tr_host *host) {
   static const tr_function function = {
       .name = FUNCTION, .argument_count = -1, .flags = TR_DIRECT, .step = step, .final = finish};
+  run_in_hand *none = tr_malloc(sizeof *none);
+  if (none == NULL) return SQLITE_NOMEM;
+  *none = (run_in_hand){NULL};
+  if (tr_host_set_state(host, &run_owner, none, tr_free) != TR_OK) return SQLITE_NOMEM;
   return tr_host_register_functions(host, &function, 1);
 }
 
@@ -510,11 +528,12 @@ static tr_code bind(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *req
 /* Runs the statement: all rows go into the table. */
 static tr_code fill(tr_host *host, sqlite3_stmt *stmt, group_run *run, tr_error *err) {
   tr_group_result *result = run->result;
-  void **inner = tr_host_inner(host), *outer = *inner;
-  *inner = run;
+  run_in_hand *current = current_run(host);
+  group_run *outer = current->run;
+  current->run = run;
   int rc = sqlite3_step(stmt);
   if (rc == SQLITE_ROW) rc = sqlite3_step(stmt);
-  *inner = outer;
+  current->run = outer;
   if (rc != SQLITE_DONE) {
     if (run->err.code == TR_OK) return tr_error_of_sqlite(err, tr_host_db(host), rc);
     *err = run->err;

@@ -4,7 +4,7 @@
 **
 ** `SELECT tranche_group(key, ..., argument, ...) FROM t WHERE ...` is stepped once. That is twice
 ** as fast as stepping a SELECT row by row, since SQLite's virtual machine never leaves its loop.
-** The function finds its run through the host (tr_host_inner), and refuses to work without one.
+** The function finds its run through the host, and refuses to work without one.
 **
 ** Thread-safety: belongs to its connection's thread.
 */

@@ -27,7 +27,6 @@ struct tr_host {
   int references;
   tr_tracker_registry *trackers;
   kept_state *states;
-  void *inner;           /* see tr_host_inner */
   tr_buffer left_alone;  /* JSON array, terminated */
   char *known_functions; /* while registering: |name/argument count|name/...|, or NULL */
   char *known_modules;   /* while registering: |name|name|, or NULL */
@@ -148,10 +147,6 @@ sqlite3 *tr_host_db(const tr_host *host) {
 
 tr_tracker_registry *tr_host_trackers(const tr_host *host) {
   return host->trackers;
-}
-
-void **tr_host_inner(tr_host *host) {
-  return &host->inner;
 }
 
 const char *tr_host_left_alone(const tr_host *host) {

@@ -75,12 +75,6 @@ int tr_host_register_module_data(tr_host *host, const char *name, const sqlite3_
 tr_host *tr_module_host(void *aux);
 const void *tr_module_data(void *aux);
 
-/*
-** Where a surface that runs an inner statement leaves, for the time of a call, what a function of its own
-** in that statement is to work on. NULL while nothing runs; whoever sets it puts the old value back.
-*/
-void **tr_host_inner(tr_host *host);
-
 /* A JSON array of the names that were left alone; borrowed until the next registration. */
 const char *tr_host_left_alone(const tr_host *host);
 
