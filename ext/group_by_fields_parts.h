@@ -6,6 +6,27 @@
 
 #include "base/field_path.h"
 #include "group_by_fields_plan.h"
+#include "host/module_arguments.h"
+
+/* A plan while it is made (group_by_fields_plan.c). */
+typedef struct tr_group_planner {
+  tr_group_plan *plan;
+  sqlite3 *db;
+  tr_error *err;
+} tr_group_planner;
+
+/* Fills the error: `text` is refused, and why. */
+tr_code tr_group_refuse(tr_group_planner *p, const char *text, const char *reason);
+/* TR_NO_MEMORY, with the error, if the text is NULL. */
+tr_code tr_group_check_text(tr_group_planner *p, const char *text);
+/* Makes room for one more item behind `count`, all zero. NULL: out of memory. */
+void *tr_group_grown(tr_group_planner *p, void **items, int count, size_t size);
+/* `(text)`, checked to be whole; to be freed with sqlite3_free. NULL: failed. */
+char *tr_group_parenthesised(tr_group_planner *p, const char *text);
+
+/* group_by_fields_aggregates.c: adds an output; or, where there is no aggregate, the group's rows. */
+tr_code tr_group_add_aggregate(tr_group_planner *p, const tr_argument *item);
+tr_code tr_group_add_rows(tr_group_planner *p);
 
 /*
 ** group_by_fields_path.c: the SQL expression for what a path selects, of two steps or more, the first

@@ -37,6 +37,7 @@ typedef struct tr_group_input {
 
 typedef struct tr_group_output {
   char *name;
+  char *filter; /* the condition for a row to be added; NULL: none */
   tr_combine combine;
   tr_group_input inputs[TR_COMBINE_MAX_ARGUMENTS]; /* by argument */
 } tr_group_output;

@@ -1,13 +1,9 @@
 /*
-** Building the inner statement, and the aggregate function that it calls.
+** What the inner statement has to select, and the aggregate function that it calls.
 **
 ** Arguments of the function are the key fields, then every expression that some aggregate needs, each
 ** once however many use it. A row's inputs are made of those arguments: the value itself, the value
 ** as a number, the row's key, the row as JSON.
-**
-** A key field whose collation is neither of SQLite's three can only be compared by SQLite. There the
-** source is wrapped in a SELECT that numbers the groups with dense_rank() over that field; the
-** number is the key, and what the field shows is its first value, kept by an aggregate.
 */
 #include "group_by_fields_run.h"
 
@@ -19,8 +15,6 @@
 #include "combine/accumulator.h"
 #include "group_by_fields_parts.h"
 #include "range/byte_key.h"
-
-#define FUNCTION "tranche_group"
 
 /* One value of a row for the group table, and the arguments that it is made of. */
 typedef struct run_input {
@@ -180,7 +174,7 @@ static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
   if (*run == NULL) {
     group_run *inner = current_run(tr_function_host(context))->run;
     if (inner == NULL || inner->is_taken || inner->argument_count != argc) {
-      sqlite3_result_error(context, FUNCTION "() is for group_by_fields alone", -1);
+      sqlite3_result_error(context, TR_GROUP_INNER_FUNCTION "() is for group_by_fields alone", -1);
       return;
     }
     inner->is_taken = 1;
@@ -194,8 +188,11 @@ static void finish(sqlite3_context *context) {
 }
 
 int tr_group_register_function(tr_host *host) {
-  static const tr_function function = {
-      .name = FUNCTION, .argument_count = -1, .flags = TR_DIRECT, .step = step, .final = finish};
+  static const tr_function function = {.name = TR_GROUP_INNER_FUNCTION,
+                                       .argument_count = -1,
+                                       .flags = TR_DIRECT,
+                                       .step = step,
+                                       .final = finish};
   run_in_hand *none = tr_malloc(sizeof *none);
   if (none == NULL) return SQLITE_NOMEM;
   *none = (run_in_hand){NULL};
@@ -291,12 +288,17 @@ static tr_code add_row_arguments(group_run *run, run_input *input, tr_error *err
   return TR_OK;
 }
 
-/* The number of a row's input, added if it is new. */
-static tr_code input_of(group_run *run, const tr_group_input *wanted, int *number, tr_error *err) {
+/*
+** The number of a row's input, added if it is new. With a filter it is NULL where that does not hold.
+*/
+static tr_code input_of(group_run *run, const tr_group_input *wanted, const char *filter,
+                        int *number, tr_error *err) {
   tr_group_shape *shape = &run->result->shape;
   run_input input = {.kind = wanted->kind, .argument_count = 1};
   if (wanted->sql != NULL) {
-    input.first_argument = argument_of(run, sqlite3_mprintf("%s", wanted->sql));
+    char *sql = filter == NULL ? sqlite3_mprintf("%s", wanted->sql)
+                               : sqlite3_mprintf("CASE WHEN %s THEN %s END", filter, wanted->sql);
+    input.first_argument = argument_of(run, sql);
     if (input.first_argument < 0) return tr_error_no_memory(err);
     for (*number = 0; *number < shape->input_count; ++*number) {
       const run_input *other = &run->inputs[*number];
@@ -316,13 +318,13 @@ static tr_code input_of(group_run *run, const tr_group_input *wanted, int *numbe
 }
 
 static tr_code add_aggregate(group_run *run, const tr_combine *combine,
-                             const tr_group_input *inputs, tr_error *err) {
+                             const tr_group_input *inputs, const char *filter, tr_error *err) {
   tr_group_shape *shape = &run->result->shape;
   tr_group_aggregate *aggregate = &run->result->aggregates[shape->aggregate_count];
   *aggregate = (tr_group_aggregate){.combine = *combine};
   for (int i = 0; i < combine->argument_count; i++) {
     if (inputs[i].kind == TR_GROUP_CONSTANT) continue;
-    tr_code code = input_of(run, &inputs[i], &aggregate->inputs[i], err);
+    tr_code code = input_of(run, &inputs[i], filter, &aggregate->inputs[i], err);
     if (code != TR_OK) return code;
   }
   shape->aggregate_count++;
@@ -380,138 +382,19 @@ static tr_code lay_out(group_run *run, const tr_group_request *request, tr_error
     tr_group_input shown = {.kind = TR_GROUP_VALUE, .sql = plan->keys[i].sql};
     tr_combine first = {.fn = &tr_group_first_fn, .argument_count = 1};
     result->aggregate_of_key[i] = result->shape.aggregate_count;
-    code = add_aggregate(run, &first, &shown, err);
+    code = add_aggregate(run, &first, &shown, NULL, err);
   }
   for (int i = 0; i < plan->output_count && code == TR_OK; i++) {
     result->aggregate_of_output[i] = -1;
     if (!is_wanted(request, i)) continue;
     result->aggregate_of_output[i] = result->shape.aggregate_count;
-    code = add_aggregate(run, &plan->outputs[i].combine, plan->outputs[i].inputs, err);
+    code = add_aggregate(run, &plan->outputs[i].combine, plan->outputs[i].inputs,
+                         plan->outputs[i].filter, err);
   }
   return code;
 }
 
-/* --- the statement ---------------------------------------------------------------------------- */
-
-static void append_condition(sqlite3_str *sql, const tr_group_field *key, tr_affinity affinity,
-                             const tr_group_condition *condition, int *parameter) {
-  static const struct {
-    int op;
-    const char *text;
-  } operators[] = {
-      {SQLITE_INDEX_CONSTRAINT_LT, "<"},  {SQLITE_INDEX_CONSTRAINT_LE, "<="},
-      {SQLITE_INDEX_CONSTRAINT_GT, ">"},  {SQLITE_INDEX_CONSTRAINT_GE, ">="},
-      {SQLITE_INDEX_CONSTRAINT_IS, "IS"},
-  };
-  if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL) {
-    sqlite3_str_appendf(sql, "%s IS NULL", key->sql);
-    return;
-  }
-  if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
-    sqlite3_str_appendf(sql, "%s IS NOT NULL", key->sql);
-    return;
-  }
-  sqlite3_str_appendf(sql, "(%s ", key->sql);
-  if (condition->op == SQLITE_INDEX_CONSTRAINT_EQ) {
-    sqlite3_str_appendall(sql, "IN (");
-    for (int i = 0; i < condition->value_count; i++) {
-      sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", (*parameter)++);
-    }
-    sqlite3_str_appendchar(sql, 1, ')');
-  } else {
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-      if (operators[i].op != condition->op) continue;
-      sqlite3_str_appendf(sql, "%s ?%d", operators[i].text, (*parameter)++);
-    }
-  }
-  /*
-  ** A field without affinity may be compared, in the query, with something that has one, which then
-  ** changes the field: text equals a number there. So numbers stay in where the value is text,
-  ** and text where it is a number; SQLite looks at every group once more.
-  */
-  int has_text = 0, has_number = 0;
-  for (int i = 0; i < condition->value_count; i++) {
-    int type = sqlite3_value_type(condition->values[i]);
-    has_text |= type == SQLITE_TEXT;
-    has_number |= type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-  }
-  if (affinity == TR_AFFINITY_BLOB && has_text) sqlite3_str_appendf(sql, " OR %s < ''", key->sql);
-  if (affinity == TR_AFFINITY_BLOB && has_number) {
-    sqlite3_str_appendf(sql, " OR (%s >= '' AND %s < x'')", key->sql, key->sql);
-  }
-  sqlite3_str_appendchar(sql, 1, ')');
-}
-
-/* FROM ... WHERE ...; parameters of the conditions are ?1 and so on. */
-static void append_source(sqlite3_str *sql, const tr_group_plan *plan,
-                          const tr_group_request *request) {
-  int parameter = 1;
-  const char *word = " WHERE ";
-  sqlite3_str_appendall(sql, " FROM ");
-  tr_sql_append_table(sql, plan->source.schema, plan->source.name);
-  if (plan->where != NULL) {
-    sqlite3_str_appendf(sql, "%s%s", word, plan->where);
-    word = " AND ";
-  }
-  for (int i = 0; i < request->condition_count; i++) {
-    const tr_group_field *key = &plan->keys[request->conditions[i].key];
-    tr_affinity affinity =
-        key->column < 0 ? TR_AFFINITY_BLOB : plan->source.columns[key->column].affinity;
-    sqlite3_str_appendall(sql, word);
-    append_condition(sql, key, affinity, &request->conditions[i], &parameter);
-    word = " AND ";
-  }
-}
-
-static void append_arguments(sqlite3_str *sql, const group_run *run) {
-  for (int i = 0; i < run->argument_count; i++) {
-    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", run->arguments[i]);
-  }
-}
-
-/* The same over a SELECT that has numbered the groups of fields that only SQLite can compare. */
-static void append_ranked(sqlite3_str *sql, const group_run *run, const tr_group_request *request) {
-  const tr_group_plan *plan = run->result->plan;
-  for (int i = 0; i < run->argument_count; i++) {
-    int is_ranked = i < plan->key_count && plan->keys[i].foreign_collation != NULL;
-    sqlite3_str_appendf(sql, "%s%c%d", i == 0 ? "" : ", ", is_ranked ? 'r' : 'a', i);
-  }
-  sqlite3_str_appendall(sql, ") FROM (SELECT ");
-  for (int i = 0; i < run->argument_count; i++) {
-    sqlite3_str_appendf(sql, "%s%s AS a%d", i == 0 ? "" : ", ", run->arguments[i], i);
-    if (i >= plan->key_count || plan->keys[i].foreign_collation == NULL) continue;
-    sqlite3_str_appendf(sql, ", dense_rank() OVER (ORDER BY %s) AS r%d", run->arguments[i], i);
-  }
-  append_source(sql, plan, request);
-  sqlite3_str_appendchar(sql, 1, ')');
-}
-
-static int has_foreign_collation(const tr_group_plan *plan) {
-  int has = 0;
-  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].foreign_collation != NULL;
-  return has;
-}
-
-static tr_code prepare(sqlite3 *db, const group_run *run, const tr_group_request *request,
-                       sqlite3_stmt **stmt, tr_error *err) {
-  *stmt = NULL;
-  int most = sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, -1);
-  if (run->argument_count > most) {
-    return tr_error_set(err, TR_TOO_BIG,
-                        "%d fields and arguments of aggregates; this connection allows %d",
-                        run->argument_count, most);
-  }
-  sqlite3_str *sql = sqlite3_str_new(db);
-  sqlite3_str_appendall(sql, "SELECT " FUNCTION "(");
-  if (has_foreign_collation(run->result->plan)) {
-    append_ranked(sql, run, request);
-  } else {
-    append_arguments(sql, run);
-    sqlite3_str_appendchar(sql, 1, ')');
-    append_source(sql, run->result->plan, request);
-  }
-  return tr_sql_prepare(db, sql, stmt, err);
-}
+/* --- running -------------------------------------------------------------------------------- */
 
 static tr_code bind(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
                     tr_error *err) {
@@ -565,7 +448,10 @@ static tr_code run_once(tr_host *host, group_run *run, const tr_group_request *r
   sqlite3 *db = tr_host_db(host);
   sqlite3_stmt *stmt = NULL;
   tr_code code = lay_out(run, request, err);
-  if (code == TR_OK) code = prepare(db, run, request, &stmt, err);
+  if (code == TR_OK) {
+    code = tr_group_prepare(db, run->result->plan, request, run->arguments, run->argument_count,
+                            &stmt, err);
+  }
   if (code == TR_OK && !is_check) {
     code = tr_grouping_create(&run->result->shape, &run->result->grouping, err);
     if (code == TR_OK) code = bind(db, stmt, request, err);

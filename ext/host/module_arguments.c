@@ -219,6 +219,7 @@ static void free_argument(tr_argument *a) {
   tr_free(a->literal);
   tr_free(a->function);
   tr_free(a->inner);
+  tr_free(a->filter);
 }
 
 void tr_argument_list_free(tr_argument_list *list) {
@@ -232,16 +233,35 @@ static int is_name_or_literal(const token_list *list, int i) {
   return kind == TOKEN_NAME || kind == TOKEN_LITERAL;
 }
 
-/* Whether the tokens [from, to) are `name ( ... )` and nothing more. */
-static int is_call(const token_list *list, int from, int to) {
-  if (to - from < 3 || list->tokens[from].kind != TOKEN_NAME) return 0;
-  if (!is_character(list, from + 1, '(')) return 0;
-  int close = from + 2;
+/* The parenthesis that closes the one at `open`. */
+static int closing(const token_list *list, int open) {
+  int close = open + 1;
   while (
-      !(is_character(list, close, ')') && list->tokens[close].depth == list->tokens[from].depth)) {
+      !(is_character(list, close, ')') && list->tokens[close].depth == list->tokens[open].depth)) {
     close++;
   }
-  return close == to - 1;
+  return close;
+}
+
+/*
+** Whether the tokens [from, to) are `name ( ... )`, with or without `FILTER ( WHERE condition )` behind, and
+** nothing more. `*end` is then behind the first closing parenthesis.
+*/
+static int is_call(const token_list *list, int from, int to, int *end) {
+  if (to - from < 3 || list->tokens[from].kind != TOKEN_NAME) return 0;
+  if (!is_character(list, from + 1, '(')) return 0;
+  *end = closing(list, from + 1) + 1;
+  if (*end == to) return 1;
+  return to - *end >= 5 && is_word(list, *end, "filter") && is_character(list, *end + 1, '(') &&
+         is_word(list, *end + 2, "where") && closing(list, *end + 1) == to - 1;
+}
+
+/* Copies the parts of a call. */
+static tr_code split_call(tr_argument *a, const token_list *list, int from, int end, int to,
+                          tr_error *err) {
+  a->inner = copy_tokens(list, from + 2, end - 1);
+  if (end < to) a->filter = copy_tokens(list, end + 3, to - 1);
+  return a->inner == NULL || (end < to && a->filter == NULL) ? tr_error_no_memory(err) : TR_OK;
 }
 
 /* Makes an argument of the tokens [from, to), at least one. On failure it owns what was copied. */
@@ -256,10 +276,11 @@ static tr_code make_argument(tr_argument *a, const token_list *list, int from, i
   token_kind kind = list->tokens[from].kind;
   if (to - from == 1 && kind == TOKEN_NAME) single = &a->name;
   if (to - from == 1 && kind == TOKEN_LITERAL) single = &a->literal;
-  if (is_call(list, from, to)) {
+  int end;
+  if (is_call(list, from, to, &end)) {
     single = &a->function;
-    a->inner = copy_tokens(list, from + 2, to - 1);
-    if (a->inner == NULL) return tr_error_no_memory(err);
+    tr_code code = split_call(a, list, from, end, to, err);
+    if (code != TR_OK) return code;
   }
   if (single != NULL) {
     *single = copy_unquoted(list->text, &list->tokens[from]);
@@ -485,7 +506,8 @@ static tr_code refuse_argument(const tr_module_syntax *syntax, const char *argum
 /* Puts one parsed argument where it belongs; `a` keeps nothing when it is moved. */
 static tr_code place_argument(tr_module_arguments *arguments, const tr_module_syntax *syntax,
                               tr_argument *a, tr_error *err) {
-  int index = a->alias == NULL ? find_clause(syntax, a->function) : -1;
+  int is_plain = a->alias == NULL && a->filter == NULL;
+  int index = is_plain ? find_clause(syntax, a->function) : -1;
   if (index >= 0) {
     if (arguments->clauses[index].is_given) {
       return tr_error_set(err, TR_INVALID_ARGUMENT, "%s: argument %s: %s(...) is given twice",

@@ -22,8 +22,9 @@ typedef struct tr_argument {
   char *alias;    /* the name behind AS, unquoted; NULL without one */
   char *name;     /* where one name is all of the text: the name, unquoted; else NULL */
   char *literal;  /* where one string literal is all of it: its value; else NULL */
-  char *function; /* where `f(...)` is all of it: f, unquoted; else NULL */
+  char *function; /* where `f(...)`, FILTER or not, is all of it: f, unquoted; else NULL */
   char *inner;    /* with `function`: what stands in its parentheses, trimmed, maybe empty */
+  char *filter; /* with `function`: the condition of `f(...) FILTER (WHERE condition)`; else NULL */
 } tr_argument;
 
 typedef struct tr_argument_list {
