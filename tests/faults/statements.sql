@@ -75,4 +75,4 @@ SELECT approx_quantiles(b, 3), approx_quantile(c, 0.5), approx_count_distinct(b)
 SELECT extract_output(merge_accumulators(s)), extract_output(merge_accumulators(d)), extract_output(merge_accumulators(f)), extract_output(merge_accumulators(h))
   FROM (SELECT approx_quantiles_accumulator(b, 3) AS s, approx_count_distinct_accumulator(b) AS d, approx_top_count_accumulator(b, 2) AS f, histogram_accumulator(c, 3) AS h FROM t GROUP BY a);
 SELECT extract_output(accumulator_of(sketch_of(approx_quantile_accumulator(b)), 'approx_quantile text'), 0.5), hex(sketch_of(approx_top_count_accumulator(b, 3))), hex(sketch_of(approx_count_distinct_accumulator(b))) FROM t;
-SELECT approx_count_distinct(value), approx_quantiles(value, 4), approx_top_count(value, 2), approx_top_count('a text that does not fit ' || value % 3, 2) FROM counting_input(1100);
+SELECT approx_count_distinct(value), approx_quantiles(value, 4), approx_top_count(value, 2) FROM counting_input(1100);
