@@ -81,10 +81,13 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
   return finish(db, stmt, rc, err);
 }
 
-/* Tables that no sqlite_master lists: itself, and the eponymous ones of modules. */
+/*
+** Tables that no sqlite_master lists: itself, in each schema, and the eponymous ones of modules, in none.
+*/
 static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *schema,
                             const char *table, table_entry *entry, tr_error *err) {
   int is_schema_table = sqlite3_strnicmp(table, "sqlite_", 7) == 0;
+  if (schema != NULL && !is_schema_table) return TR_OK;
   sqlite3_stmt *stmt;
   tr_code code =
       prepare(db, "SELECT count(*) FROM pragma_table_xinfo(?1)", table, NULL, &stmt, err);
