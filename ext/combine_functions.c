@@ -24,6 +24,7 @@
 /* What SQLite keeps for a group. It comes as zeros: not bound. */
 typedef struct aggregate {
   tr_combine combine; /* fn is NULL until the first row */
+  int has_constants;  /* whether there are arguments that must not change */
   uint64_t state[];
 } aggregate;
 
@@ -60,6 +61,9 @@ static tr_code begin(aggregate *group, const tr_combine_fn *fn, const tr_value *
     if (code != TR_OK) return code;
   }
   group->combine = combine;
+  for (int i = 0; i < count; i++) {
+    group->has_constants |= fn->arguments[i].role != TR_ARGUMENT_INPUT;
+  }
   return TR_OK;
 }
 
@@ -77,7 +81,7 @@ static tr_code add_row(aggregate *group, const tr_combine_fn *fn, int count, sql
   if (group->combine.fn == NULL) {
     code = begin(group, fn, arguments, count, bind, err);
     if (code != TR_OK) return code;
-  } else {
+  } else if (group->has_constants) {
     int changed = tr_combine_changed_argument(&group->combine, arguments);
     if (changed >= 0) return refuse_change(fn, changed, arguments, err);
   }
