@@ -112,6 +112,20 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
   return code == TR_OK ? tr_exact_sum_write(&s->sum, bytes, err) : code;
 }
 
+/* Whether `count` integers of 64 bits can have the sum; no rows have 0. */
+static int is_possible(const sum_state *s) {
+  if (s->count > INT64_MAX || s->reals > s->count) return 0;
+  if (s->count == 0) return tr_exact_sum_is_zero(&s->sum);
+  if (s->reals > 0) return 1;
+  tr_exact_number number;
+  tr_natural most;
+  tr_exact_sum_number(&s->sum, &number);
+  tr_natural_shift_left(&number.magnitude, number.exponent);
+  tr_natural_set(&most, s->count);
+  tr_natural_shift_left(&most, 63);
+  return tr_natural_compare(&number.magnitude, &most) <= 0;
+}
+
 static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
                                 tr_error *err) {
   tr_decoder from = {bytes, combine->fn->name};
@@ -119,15 +133,12 @@ static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes
   tr_code code = tr_take_varint(&from, "count", &read.count, err);
   if (code == TR_OK) code = tr_take_varint(&from, "count of REALs", &read.reals, err);
   if (code != TR_OK) return code;
-  if (read.count > INT64_MAX || read.reals > read.count) {
-    return tr_take_fail(&from, "count", "is impossible", err);
-  }
   tr_exact_kind kind = read.reals > 0 ? TR_EXACT_NUMBERS : TR_EXACT_INTEGERS;
   code = tr_exact_sum_read(&read.sum, kind, &from, err);
   if (code != TR_OK) return code;
   code = tr_take_end(&from, err);
-  if (code == TR_OK && read.count == 0 && !tr_exact_sum_is_zero(&read.sum)) {
-    code = tr_take_fail(&from, "sum", "of no rows is not 0", err);
+  if (code == TR_OK && !is_possible(&read)) {
+    code = tr_take_fail(&from, "sum", "is of no such numbers", err);
   }
   if (code == TR_OK)
     *(sum_state *)state = read;

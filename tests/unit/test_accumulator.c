@@ -382,8 +382,10 @@ static void impossible_states_are_refused(void **unused) {
       {PARTS("\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
        "count accumulator: count needs more than 64 bits"},
       {PARTS("\x01\x01\x05\x05"), "count accumulator: 1 bytes too many"},
-      {PARTS("\x02\x01\x01\x02\x00\x00\x00"), "sum accumulator: count is impossible"},
-      {PARTS("\x02\x01\x00\x00\x00\x00\x02\x00\x01"), "sum accumulator: sum of no rows is not 0"},
+      {PARTS("\x02\x01\x01\x02\x00\x00\x00"), "sum accumulator: sum is of no such numbers"},
+      {PARTS("\x02\x01\x00\x00\x00\x00\x02\x00\x01"), "sum accumulator: sum is of no such numbers"},
+      {PARTS("\x02\x01\x01\x00\x00\x00\x02\x80\x01\x01"), /* 2^64 of one integer */
+       "sum accumulator: sum is of no such numbers"},
       {PARTS("\x02\x01\x01\x00\x01\x00\x00"),
        "sum accumulator: count of infinities is beyond all counts of its kind"},
       {PARTS("\x02\x01\x01\x00\x00\x00\x02\x00\x02"),
