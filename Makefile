@@ -173,9 +173,12 @@ clean: ## remove everything that was built
 tranche.so: $(BUILD)/tranche.so FORCE
 	@cmp -s $< $@ || { cp $< $@.new && mv $@.new $@ && echo "built ./tranche.so"; }
 
-$(BUILD)/tranche.so: $(EXT_OBJECTS) $(SRC_OBJECTS)
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) -o $@ $^ -lm
+# nodelete: SQLite unloads an extension whose start failed (out of memory), but what it had registered by then is
+# still called when the connection closes. defs: nothing undefined, which sanitizers cannot promise.
 comma = ,
+LINK_SHARED = -shared -Wl,-z,nodelete $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs)
+$(BUILD)/tranche.so: $(EXT_OBJECTS) $(SRC_OBJECTS) $(BUILD)/flags
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LINK_SHARED) -o $@ $(filter %.o,$^) -lm
 
 # The same surfaces for programs that link SQLite themselves.
 $(BUILD)/libtranche.a: $(EXT_STATIC_OBJECTS) $(SRC_OBJECTS)
@@ -187,13 +190,14 @@ $(BUILD)/libtranche_src.a: $(SRC_OBJECTS)
 # Changes only when the compiler or its flags do; every object depends on it.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)' | cmp -s - $@ || echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)' >$@
+	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LINK_SHARED)' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
 
-FORCE:
+.PHONY: FORCE
 
 # tranche_debug() says what this is.
 ABOUT = $(BUILD)/ext/about.o $(BUILD)/static/ext/about.o

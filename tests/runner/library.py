@@ -27,6 +27,11 @@ def nothing_missing(setting):
     return "undefined symbol" not in output and "not found" not in output, output
 
 
+def stays_loaded(setting):
+    _, output, _ = setting.run(["readelf", "-d", setting.tranche])
+    return "NODELETE" in output, output
+
+
 def loads_as(file_name, load):
     def check(setting):
         folder = setting.fresh_folder("library", file_name)
@@ -47,6 +52,7 @@ CHECKS = {
     "exports the entry point alone": exported,
     "links libm and no SQLite": needs,
     "has no undefined symbol": nothing_missing,
+    "stays in the process once loaded": stays_loaded,
     "loads as ./tranche": loads_as("tranche.so", "./tranche"),
     "loads as ./tranche.so": loads_as("tranche.so", "./tranche.so"),
     "loads as ./libtranche.so": loads_as("libtranche.so", "./libtranche.so"),
