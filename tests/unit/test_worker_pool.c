@@ -147,8 +147,9 @@ static void composite(test_random *random, long i, long count, tr_buffer *key) {
 
 static void scattered(test_random *random, long i, long count, tr_buffer *key) {
   /* In order all the same: equal steps, and something random below them. */
-  put_rowid(key, INT64_MIN + (int64_t)((UINT64_MAX / (uint64_t)count) * (uint64_t)i +
-                                       test_random_below(random, UINT64_MAX / (uint64_t)count)));
+  uint64_t step = UINT64_MAX / (uint64_t)count;
+  uint64_t above_lowest = step * (uint64_t)i + test_random_below(random, step);
+  put_rowid(key, (int64_t)(above_lowest ^ UINT64_C(0x8000000000000000)));
 }
 
 typedef void key_maker(test_random *random, long i, long count, tr_buffer *key);
