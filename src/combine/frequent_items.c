@@ -236,10 +236,13 @@ static tr_code purge(tr_frequent_items *items, tr_error *err) {
   return TR_OK;
 }
 
-/* Makes room for one more entry. */
+static int is_full(const tr_frequent_items *items) {
+  return items->entries == NULL || items->active == capacity_of(items->lg_map);
+}
+
+/* Makes room for more entries. */
 static tr_code make_room(tr_frequent_items *items, tr_error *err) {
   if (items->entries == NULL) return resize(items, TR_FREQUENT_MIN_LG, err);
-  if (items->active < capacity_of(items->lg_map)) return TR_OK;
   if (items->lg_map < items->lg_max) return resize(items, items->lg_map + 1, err);
   return purge(items, err);
 }
@@ -248,21 +251,22 @@ static tr_code make_room(tr_frequent_items *items, tr_error *err) {
 static tr_code add_counted(tr_frequent_items *items, const tr_value *value, int64_t times,
                            tr_error *err) {
   uint32_t hash = hash_of(value);
-  if (items->active > 0) {
-    tr_frequent_cell *cell = find_cell(items, value, hash);
-    if (cell->place != 0) {
-      items->entries[cell->place - 1].count += times;
-      return TR_OK;
-    }
+  tr_frequent_cell *cell = items->entries == NULL ? NULL : find_cell(items, value, hash);
+  if (cell != NULL && cell->place != 0) {
+    items->entries[cell->place - 1].count += times;
+    return TR_OK;
   }
-  tr_code code = make_room(items, err);
-  if (code != TR_OK) return code;
+  if (is_full(items)) {
+    tr_code code = make_room(items, err);
+    if (code != TR_OK) return code;
+    cell = find_cell(items, value, hash);
+  }
   tr_frequent_entry *entry = &items->entries[items->active];
-  code = fill_entry(items, entry, value, err);
+  tr_code code = fill_entry(items, entry, value, err);
   if (code != TR_OK) return code;
   entry->hash = hash;
   entry->count = times;
-  *find_cell(items, value, hash) = (tr_frequent_cell){hash, ++items->active};
+  *cell = (tr_frequent_cell){hash, ++items->active};
   return TR_OK;
 }
 

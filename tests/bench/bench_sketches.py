@@ -25,6 +25,7 @@ DUCKDB = """
 import duckdb, statistics, sys, time
 db = duckdb.connect(sys.argv[1])
 db.execute("SET threads TO 2")
+db.execute("SET enable_progress_bar = false")
 db.execute(f'''CREATE TABLE t AS SELECT i AS id, hash(i) % 1000000 / 100.0 AS cost, hash(i * 7) % 1000000 AS user,
   'a text that fills the row up to some hundred bytes, ' || i AS filler FROM range({sys.argv[2]}) r(i)''')
 db.execute("CHECKPOINT")
