@@ -58,12 +58,12 @@ static int term_bits(const term *t) {
   return t->high != 0 ? 64 + bits_of(t->high) : bits_of(t->low);
 }
 
-static term term_of_integer(int64_t integer) {
+static inline term term_of_integer(int64_t integer) {
   uint64_t magnitude = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
   return (term){.low = magnitude, .is_negative = integer < 0};
 }
 
-static term term_of_real(double real) {
+static inline term term_of_real(double real) {
   uint64_t bits;
   memcpy(&bits, &real, sizeof bits);
   int biased = (int)(bits >> 52 & 0x7ff);
@@ -73,7 +73,7 @@ static term term_of_real(double real) {
       .low = mantissa, .exponent = biased - 1075 + (biased == 0), .is_negative = (int)(bits >> 63)};
 }
 
-static term term_of(const tr_value *number) {
+static inline term term_of(const tr_value *number) {
   return number->type == TR_INTEGER ? term_of_integer(number->integer) : term_of_real(number->real);
 }
 

@@ -101,10 +101,21 @@ static tr_code grow(tr_ranking *ranking, tr_ranking_order order, int64_t n, tr_e
   return TR_OK;
 }
 
+/* Whether a tuple comes behind the last of a full ranking; numbers of one type need no calls to tell. */
+static inline int is_refused(tr_ranking_order order, const tr_value *tuple, const tr_value *last) {
+  if (tuple->type == last->type && tuple->type == TR_REAL && tuple->real != last->real) {
+    return (tuple->real > last->real) == (order.direction > 0);
+  }
+  if (tuple->type == last->type && tuple->type == TR_INTEGER && tuple->integer != last->integer) {
+    return (tuple->integer > last->integer) == (order.direction > 0);
+  }
+  return compare(order, tuple, last) >= 0;
+}
+
 tr_code tr_ranking_add(tr_ranking *ranking, tr_ranking_order order, int64_t n,
                        const tr_value *tuple, tr_error *err) {
   int is_full = ranking->count == (uint64_t)n;
-  if (is_full && (n == 0 || compare(order, tuple, tuples_of(ranking)) >= 0)) return TR_OK;
+  if (is_full && (n == 0 || is_refused(order, tuple, tuples_of(ranking)))) return TR_OK;
   tr_value held[TR_RANKING_MAX_WIDTH];
   tr_code code = hold_tuple(held, tuple, order.width, err);
   if (code != TR_OK) return code;
