@@ -99,21 +99,19 @@ int scan_ad_hoc_best_index(sqlite3_index_info *info) {
 
 /* --- The row as JSON ---------------------------------------------------------------------- */
 
-static void append_member(const tr_source_table *source, int column, const char *name,
-                          sqlite3_str *sql) {
+static tr_code append_member(const tr_source_table *source, int column, const char *name,
+                             sqlite3_str *sql, tr_error *err) {
   sqlite3_str *value = sqlite3_str_new(NULL);
   tr_source_append_column(source, column, value);
   char *text = sqlite3_str_finish(value);
-  if (text != NULL) {
-    sqlite3_str_appendf(sql,
-                        "%Q, CASE typeof(%s) WHEN 'blob' THEN lower(hex(%s)) WHEN 'real' THEN "
-                        "CASE %s WHEN 9e999 THEN json('9e999') WHEN -9e999 THEN json('-9e999') "
-                        "ELSE %s END ELSE %s END",
-                        name, text, text, text, text, text);
-  } else {
-    sqlite3_str_appendall(sql, "NULL"); /* out of memory, which `sql` will find, too */
-  }
+  if (text == NULL) return tr_error_no_memory(err);
+  sqlite3_str_appendf(sql,
+                      "%Q, CASE typeof(%s) WHEN 'blob' THEN lower(hex(%s)) WHEN 'real' THEN "
+                      "CASE %s WHEN 9e999 THEN json('9e999') WHEN -9e999 THEN json('-9e999') "
+                      "ELSE %s END ELSE %s END",
+                      name, text, text, text, text, text);
   sqlite3_free(text);
+  return TR_OK;
 }
 
 /*
@@ -144,7 +142,8 @@ static tr_code append_row(const tr_source_table *source, const tr_argument_list 
     if (is_first && i > 0) sqlite3_str_appendall(sql, "), '{}') || ',' || ");
     if (is_first) sqlite3_str_appendall(sql, is_wide ? "trim(json_object(" : "json_object(");
     if (!is_first) sqlite3_str_appendall(sql, ", ");
-    append_member(source, column, name, sql);
+    tr_code code = append_member(source, column, name, sql, err);
+    if (code != TR_OK) return code;
   }
   sqlite3_str_appendall(sql, is_wide ? "), '{}') || '}'" : ")");
   return TR_OK;

@@ -76,3 +76,32 @@ SELECT extract_output(merge_accumulators(s)), extract_output(merge_accumulators(
   FROM (SELECT approx_quantiles_accumulator(b, 3) AS s, approx_count_distinct_accumulator(b) AS d, approx_top_count_accumulator(b, 2) AS f, histogram_accumulator(c, 3) AS h FROM t GROUP BY a);
 SELECT extract_output(accumulator_of(sketch_of(approx_quantile_accumulator(b)), 'approx_quantile text'), 0.5), hex(sketch_of(approx_top_count_accumulator(b, 3))), hex(sketch_of(approx_count_distinct_accumulator(b))) FROM t;
 SELECT approx_count_distinct(value), approx_quantiles(value, 4), approx_top_count(value, 2) FROM counting_input(1100);
+--- byte_key_scan by rowid
+CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t, columns(rowid AS id, a, b AS name, c), where(c > -1));
+SELECT id, a, name, c, hex(byte_key) FROM s WHERE id BETWEEN 1 AND 3 AND name LIKE 'x%' ORDER BY id;
+SELECT id FROM s WHERE id IN (3, 1) AND name = 1;
+SELECT id, tracker, restriction FROM s WHERE restriction = byte_key_range(x'80', x'8000000000000003');
+--- byte_key_scan by name
+CREATE VIRTUAL TABLE temp.s USING byte_key_scan(w);
+SELECT p, q FROM s WHERE tracker = 'scan' LIMIT 1;
+SELECT tracker_try_split('scan', 0.5) IS NOT NULL;
+SELECT p, q, tracker FROM s WHERE tracker = 'scan' AND p > 0;
+SELECT tracker_check_done('scan'), tracker_close('scan');
+SELECT p FROM s WHERE tracker = 'shared:scan' AND restriction = byte_key_range(byte_key(1), byte_key(2));
+SELECT tracker_close('shared:scan');
+--- byte_key_scan by columns that may be NULL
+CREATE TEMP TABLE n(k TEXT, l, UNIQUE (l, k));
+INSERT INTO n VALUES (NULL, 1), (NULL, 'b'), ('', x'00'), ('a', NULL), (x'ff', 2);
+CREATE VIRTUAL TABLE temp.sl USING byte_key_scan(n, key(l, k));
+SELECT hex(byte_key) FROM sl WHERE restriction = byte_key_range(byte_key(NULL, 'a'), byte_key('b', x'00'));
+--- byte_key_scan by a text that may be NULL
+CREATE TEMP TABLE n(k TEXT UNIQUE, l);
+INSERT INTO n VALUES (NULL, 1), (NULL, 'b'), ('', x'00'), ('a', NULL), (x'ff', 2);
+CREATE VIRTUAL TABLE temp.s USING byte_key_scan(n, key(k));
+SELECT hex(byte_key), l FROM s WHERE byte_key > x'0010' ORDER BY k;
+--- byte_key_scan without a CREATE
+SELECT hex(byte_key), row FROM byte_key_scan('w', 'p, q', 'q AS z', 'p > 0') WHERE byte_key > x'21';
+SELECT row FROM byte_key_scan('main."t"') WHERE tracker = 'ad hoc';
+--- scan_splits
+SELECT ordinal, restriction, rows FROM scan_splits('t', 3);
+SELECT ordinal, restriction, rows FROM scan_splits('main.w', 2, 'p, q');
