@@ -17,5 +17,9 @@ def run(setting, report, wanted):
         ran = re.search(r"^Ran (\d+) test", output, re.M)
         wrong = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", output))
         failed = wrong or int(status != 0 or ran is None)
-        passed = max(int(ran.group(1)) - wrong, 0) if ran else 0
+        skipped = sum(int(n) for n in re.findall(r"skipped=(\d+)", output))
+        passed = max(int(ran.group(1)) - wrong - skipped, 0) if ran else 0
         report.add(f"python/{test.stem}", passed, failed, seconds, [], output)
+        # A test that skips says so and why on a line of its own.
+        for reason in re.findall(r"skipped: (.*)", output):
+            report.skip(f"python/{test.stem}", reason)
