@@ -5,7 +5,8 @@
 ** with the k-th allocation failing, for k = 1, 2, ... until a run needs fewer than k; then the same with
 ** every allocation from the k-th on failing. Each run must end in SQLITE_NOMEM or in success with the
 ** values of an unharmed run (so a block's values must not be random), leave the connection usable, and
-** give back every byte when it is closed. Loading is a block of its own.
+** give back every byte when it is closed. Loading is a block of its own. What stands before a line
+** `-- from here on` in a block prepares for it and is not harmed.
 **
 ** The allocations are SQLite's (SQLITE_CONFIG_MALLOC): the extension takes all its memory from there.
 */
@@ -67,6 +68,7 @@ static void install(void) {
 
 typedef struct block {
   char name[64];
+  char *before; /* or NULL */
   char *sql;
 } block;
 
@@ -92,6 +94,14 @@ static void read_blocks(const char *path) {
     }
   }
   fclose(file);
+  static const char mark[] = "-- from here on\n";
+  for (block *b = blocks; b < blocks + block_count; b++) {
+    char *at = strstr(b->sql, mark);
+    if (at == NULL) continue;
+    b->before = b->sql;
+    b->sql = strdup(at);
+    *at = '\0';
+  }
 }
 
 /* --- A run --------------------------------------------------------------------------------------- */
@@ -176,6 +186,9 @@ static int run_with_failure(const block *b, long at, int on, uint64_t *expected)
   if (b != NULL) {
     assert_int_equal(load(db), SQLITE_OK);
     if (run(db, blocks[0].sql) != SQLITE_OK) fail_msg("set-up: %s", sqlite3_errmsg(db));
+    if (b->before != NULL && run(db, b->before) != SQLITE_OK) {
+      fail_msg("%s, before: %s", b->name, sqlite3_errmsg(db));
+    }
   }
   arm(at, on);
   int rc = b == NULL ? load(db) : run(db, b->sql);
@@ -241,6 +254,9 @@ int main(void) {
       cmocka_unit_test(every_statement),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  for (int i = 0; i < block_count; i++) free(blocks[i].sql);
+  for (int i = 0; i < block_count; i++) {
+    free(blocks[i].before);
+    free(blocks[i].sql);
+  }
   return failed;
 }

@@ -105,3 +105,41 @@ SELECT row FROM byte_key_scan('main."t"') WHERE tracker = 'ad hoc';
 --- scan_splits
 SELECT ordinal, restriction, rows FROM scan_splits('t', 3);
 SELECT ordinal, restriction, rows FROM scan_splits('main.w', 2, 'p, q');
+--- making a job and dropping it
+CREATE VIRTUAL TABLE job USING scan_job(w, key(p, q), columns(q), where(p < 9), max_attempts(1), target_seconds(5));
+DROP TABLE job;
+--- claims of a job
+CREATE VIRTUAL TABLE job USING scan_job(w, key(p, q), columns(q), where(p < 9), target_seconds(5));
+-- from here on
+SELECT job_claim('job', 'w', 2, 60), job_claim('main.job', 'v', 1, 0), job_claim('job', 'u', 1, 0);
+SELECT job_heartbeat('job', byte_key_range(start_key, end_key), 9) FROM job_bundles WHERE state = 'claimed';
+SELECT pending, claimed, done, failed, fraction, rows FROM job_progress('job');
+--- the rows of a bundle, and its end
+CREATE VIRTUAL TABLE job USING scan_job(w, key(p, q));
+CREATE TEMP TABLE mine AS SELECT job_claim('job', 'w', 2) AS bundle;
+-- from here on
+BEGIN;
+SELECT q FROM job WHERE restriction = (SELECT bundle FROM mine);
+SELECT job_done('job', bundle, 'w') FROM mine;
+COMMIT;
+--- failures of a bundle
+CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1));
+-- from here on
+SELECT job_fail('job', job_claim('job', 'a', 3), 'why'), job_claim('job', 'b', 1, 0), job_claim('job', 'c', 9, 0);
+SELECT job_fail('job', byte_key_range(start_key, end_key), 'why') FROM job_bundles WHERE state = 'claimed';
+SELECT job_retry('job'), job_release('job', job_claim('job', 'd'));
+--- a rescan of rowids
+CREATE VIRTUAL TABLE job USING scan_job(t);
+SELECT job_done('job', job_claim('job', 'a', 3));
+INSERT INTO t(rowid, a) VALUES (-7, 0), (-3, 0);
+-- from here on
+SELECT job_rescan('job');
+SELECT state, keys FROM job_bundles ORDER BY start_key;
+--- a rescan of other keys, in a transaction
+CREATE VIRTUAL TABLE job USING scan_job(w, key(p, q));
+SELECT job_done('job', job_claim('job', 'a', 3));
+INSERT INTO w VALUES (1, 'a');
+-- from here on
+BEGIN;
+SELECT job_rescan('job');
+ROLLBACK;
