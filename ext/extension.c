@@ -45,6 +45,7 @@ static int (*const surfaces[])(tr_host *) = {
     tr_register_byte_key_scan,  tr_register_scan_splits,
     tr_register_scan_job,       tr_register_combine_functions,
     tr_register_counting_input, tr_register_sketches,
+    tr_register_run_report,
 };
 
 #if defined(_WIN32)

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "group_by_fields_run.h"
+#include "parallel_group.h"
 #include "surfaces.h"
 
 /* The ad hoc form's columns; the hidden ones are arguments. */
@@ -157,6 +158,7 @@ static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
 */
 static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   const tr_group_plan *plan = &vtab->plan;
+  tr_parallel_group_note(vtab->host, plan->source.schema);
   sqlite3_str *text = sqlite3_str_new(vtab->db);
   sqlite3_str_appendf(text, "%llu", outputs_used(info, plan->key_count));
   int count = 0, equal = 0;
@@ -219,6 +221,7 @@ static int best_index_ad_hoc(sqlite3_index_info *info) {
 
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
   group_vtab *vtab = (group_vtab *)table;
+  if (vtab->is_ad_hoc) tr_parallel_group_note(vtab->host, "main");
   return vtab->is_ad_hoc ? best_index_ad_hoc(info) : best_index_created(vtab, info);
 }
 

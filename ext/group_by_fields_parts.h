@@ -35,11 +35,13 @@ tr_code tr_group_add_rows(tr_group_planner *p);
 char *tr_group_path_sql(const tr_source_column *column, const tr_field_path *path);
 
 /*
-** group_by_fields_rows.c: two combine functions that are ours alone and never in an accumulator.
-** rows(x) makes a JSON array of its inputs, which are JSON; first(x) is the first input.
+** group_by_fields_rows.c: combine functions that are ours alone and never in an accumulator. rows(x)
+** makes a JSON array of its inputs, which are JSON; first(x) is the first input; first_by(x, key) is the
+** one with the lowest key, whatever the order.
 */
 extern const tr_combine_fn tr_group_rows_fn;
 extern const tr_combine_fn tr_group_first_fn;
+extern const tr_combine_fn tr_group_first_by_fn;
 
 /* group_by_fields_collations.c: finds the collation of every key field, and checks those of min and max. */
 tr_code tr_group_plan_settle_collations(tr_group_plan *plan, sqlite3 *db, tr_error *err);

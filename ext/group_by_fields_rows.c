@@ -121,3 +121,68 @@ const tr_combine_fn tr_group_first_fn = {
     .heap_size = first_heap_size,
     .free_accumulator = first_free,
 };
+
+/* --- first_by: the value of the row with the lowest key, NULL included ------------------------ */
+
+typedef struct first_by_state {
+  first_state first;
+  tr_buffer key;
+} first_by_state;
+
+static tr_code first_by_set(first_by_state *state, const tr_value *value, tr_bytes key,
+                            tr_error *err) {
+  if (state->first.is_set && tr_bytes_compare(key, tr_buffer_bytes(&state->key)) >= 0) return TR_OK;
+  first_state first = {0};
+  tr_code code = first_set(&first, value, err);
+  if (code == TR_OK) code = tr_buffer_set(&state->key, key, err);
+  if (code != TR_OK) {
+    first_free(&first);
+    return code;
+  }
+  first_free(&state->first);
+  state->first = first;
+  return TR_OK;
+}
+
+static tr_code first_by_add(const tr_combine *combine, void *state, const tr_value *inputs,
+                            tr_error *err) {
+  (void)combine;
+  return first_by_set(state, &inputs[0], inputs[1].bytes, err);
+}
+
+static tr_code first_by_merge(const tr_combine *combine, void *state, const void *other,
+                              tr_error *err) {
+  (void)combine;
+  const first_by_state *from = other;
+  if (!from->first.is_set) return TR_OK;
+  return first_by_set(state, &from->first.value, tr_buffer_bytes(&from->key), err);
+}
+
+static tr_code first_by_extract(const tr_combine *combine, const void *state,
+                                tr_combine_output *output, tr_error *err) {
+  (void)combine, (void)err;
+  output->value = ((const first_by_state *)state)->first.value;
+  return TR_OK;
+}
+
+static size_t first_by_heap_size(const void *state) {
+  const first_by_state *s = state;
+  return first_heap_size(&s->first) + s->key.capacity;
+}
+
+static void first_by_free(void *state) {
+  first_by_state *s = state;
+  first_free(&s->first);
+  tr_buffer_free(&s->key);
+}
+
+const tr_combine_fn tr_group_first_by_fn = {
+    .name = "first_by",
+    .arguments = {{"x", TR_ARGUMENT_INPUT, 0}, {"key", TR_ARGUMENT_INPUT, 0}},
+    .state_size = sizeof(first_by_state),
+    .add_input = first_by_add,
+    .merge_accumulators = first_by_merge,
+    .extract_output = first_by_extract,
+    .heap_size = first_by_heap_size,
+    .free_accumulator = first_by_free,
+};

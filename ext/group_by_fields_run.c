@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "combine/accumulator.h"
 #include "group_by_fields_parts.h"
+#include "parallel_group.h"
 #include "range/byte_key.h"
 
 /* One value of a row for the group table, and the arguments that it is made of. */
@@ -35,16 +36,19 @@ struct tr_group_result {
 };
 
 /* A run: the result, and what is only needed while rows come in. */
-typedef struct group_run {
-  tr_group_result *result;
-  char **arguments; /* SQL expressions; owned */
+typedef struct tr_group_intake group_run;
+
+struct tr_group_intake {
+  tr_group_result *result; /* a copy takes only its shape and plan from it */
+  tr_grouping *grouping;   /* where rows go */
+  char **arguments;        /* SQL expressions; owned */
   int argument_count;
   run_input *inputs;
   int is_taken;     /* the statement has its aggregate */
   tr_value *row;    /* key_count + input_count values */
   tr_buffer *names; /* of the source's columns, as `"name":`, for rows as JSON */
   tr_error err;
-} group_run;
+};
 
 /* --- the aggregate function ---------------------------------------------------------------- */
 
@@ -148,7 +152,7 @@ static tr_code add_row(group_run *run, sqlite3_value **arguments) {
     run_input *input = &run->inputs[i];
     code = read_input(run, input, arguments + input->first_argument, &inputs[i], &run->err);
   }
-  return code == TR_OK ? tr_grouping_add(run->result->grouping, keys, inputs, &run->err) : code;
+  return code == TR_OK ? tr_grouping_add(run->grouping, keys, inputs, &run->err) : code;
 }
 
 /*
@@ -305,6 +309,9 @@ static tr_code input_of(group_run *run, const tr_group_input *wanted, const char
       if (other->kind == input.kind && other->first_argument == input.first_argument) return TR_OK;
     }
   }
+  for (*number = 0; wanted->kind == TR_GROUP_ROW_KEY && *number < shape->input_count; ++*number) {
+    if (run->inputs[*number].kind == TR_GROUP_ROW_KEY) return TR_OK;
+  }
   tr_code code = TR_OK;
   if (wanted->kind == TR_GROUP_ROW_KEY) code = add_row_key_arguments(run, &input);
   if (wanted->kind == TR_GROUP_ROW) {
@@ -343,8 +350,8 @@ static void *zeros(size_t count, size_t size) {
 /* Room for all that a run can have: every array is as long as it can get. */
 static tr_code run_init(group_run *run, const tr_group_plan *plan, tr_group_result *result) {
   size_t keys = (size_t)plan->key_count, outputs = (size_t)plan->output_count;
-  size_t inputs = keys + outputs * TR_COMBINE_MAX_ARGUMENTS;
-  size_t arguments = keys + inputs + outputs * (size_t)(plan->source.column_count + 1);
+  size_t inputs = 2 * keys + outputs * TR_COMBINE_MAX_ARGUMENTS;
+  size_t arguments = keys + inputs + (outputs + 1) * (size_t)(plan->source.column_count + 1);
   result->plan = plan;
   result->collations = zeros(keys, sizeof *result->collations);
   result->aggregates = zeros(keys + outputs, sizeof *result->aggregates);
@@ -360,10 +367,30 @@ static tr_code run_init(group_run *run, const tr_group_plan *plan, tr_group_resu
   return is_complete ? TR_OK : TR_NO_MEMORY;
 }
 
-/* Decides what the arguments, inputs and aggregates are. */
-static tr_code lay_out(group_run *run, const tr_group_request *request, tr_error *err) {
+/*
+** Whether values of the field that are equal are shown alike, so that any row of a group may give the
+** key. (Not quite: -0.0 and 0.0 are equal; whoever merges groups finds out.)
+*/
+static int looks_one_way(const tr_group_plan *plan, const tr_group_field *key) {
+  if (key->column < 0 || key->collation != TR_COLLATION_BINARY) return 0;
+  return plan->source.columns[key->column].affinity != TR_AFFINITY_BLOB;
+}
+
+static int has_foreign_collation(const tr_group_plan *plan) {
+  int has = 0;
+  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].foreign_collation != NULL;
+  return has;
+}
+
+/*
+** Decides what the arguments, inputs and aggregates are. With `is_to_be_parallel` the rows of a group may
+** come in any order, and its first one is found by its key.
+*/
+static tr_code lay_out(group_run *run, const tr_group_request *request, int is_to_be_parallel,
+                       tr_error *err) {
   tr_group_result *result = run->result;
   const tr_group_plan *plan = result->plan;
+  is_to_be_parallel = is_to_be_parallel && !has_foreign_collation(plan);
   tr_code code = TR_OK;
   result->shape = (tr_group_shape){.key_count = plan->key_count,
                                    .collations = result->collations,
@@ -378,11 +405,14 @@ static tr_code lay_out(group_run *run, const tr_group_request *request, tr_error
   }
   for (int i = 0; i < plan->key_count && code == TR_OK; i++) {
     result->aggregate_of_key[i] = -1;
-    if (plan->keys[i].foreign_collation == NULL) continue;
-    tr_group_input shown = {.kind = TR_GROUP_VALUE, .sql = plan->keys[i].sql};
+    if (plan->keys[i].foreign_collation == NULL && !is_to_be_parallel) continue;
+    if (plan->keys[i].foreign_collation == NULL && looks_one_way(plan, &plan->keys[i])) continue;
+    tr_group_input shown[] = {{.kind = TR_GROUP_VALUE, .sql = plan->keys[i].sql},
+                              {.kind = TR_GROUP_ROW_KEY}};
     tr_combine first = {.fn = &tr_group_first_fn, .argument_count = 1};
+    if (is_to_be_parallel) first = (tr_combine){.fn = &tr_group_first_by_fn, .argument_count = 2};
     result->aggregate_of_key[i] = result->shape.aggregate_count;
-    code = add_aggregate(run, &first, &shown, NULL, err);
+    code = add_aggregate(run, &first, shown, NULL, err);
   }
   for (int i = 0; i < plan->output_count && code == TR_OK; i++) {
     result->aggregate_of_output[i] = -1;
@@ -394,10 +424,84 @@ static tr_code lay_out(group_run *run, const tr_group_request *request, tr_error
   return code;
 }
 
+/* --- copies, for other threads --------------------------------------------------------------- */
+
+tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_intake **created,
+                             tr_error *err) {
+  const tr_group_shape *shape = &from->result->shape;
+  size_t inputs = (size_t)shape->input_count, values = (size_t)shape->key_count + inputs;
+  *created = NULL;
+  group_run *copy = tr_malloc(sizeof *copy);
+  if (copy == NULL) return tr_error_no_memory(err);
+  *copy = *from;
+  copy->grouping = NULL;
+  copy->inputs = zeros(inputs, sizeof *copy->inputs);
+  copy->row = zeros(values, sizeof *copy->row);
+  tr_code code = TR_OK;
+  if (copy->inputs == NULL || copy->row == NULL) code = tr_error_no_memory(err);
+  if (code == TR_OK && inputs > 0)
+    memcpy(copy->inputs, from->inputs, inputs * sizeof *copy->inputs);
+  if (code == TR_OK) code = tr_grouping_create(shape, &copy->grouping, err);
+  if (code != TR_OK) {
+    tr_group_intake_free_copy(copy);
+    return code;
+  }
+  *created = copy;
+  return TR_OK;
+}
+
+void tr_group_intake_free_copy(tr_group_intake *copy) {
+  if (copy == NULL) return;
+  for (int i = 0; copy->inputs != NULL && i < copy->result->shape.input_count; i++) {
+    tr_buffer_free(&copy->inputs[i].bytes);
+  }
+  tr_free(copy->inputs);
+  tr_free(copy->row);
+  tr_grouping_free(copy->grouping);
+  tr_free(copy);
+}
+
+tr_code tr_group_intake_add(tr_group_intake *intake, sqlite3_value **arguments) {
+  return add_row(intake, arguments);
+}
+
+const tr_error *tr_group_intake_error(const tr_group_intake *intake) {
+  return &intake->err;
+}
+
+int tr_group_intake_argument_count(const tr_group_intake *intake) {
+  return intake->argument_count;
+}
+
+tr_grouping *tr_group_intake_grouping(const tr_group_intake *intake) {
+  return intake->grouping;
+}
+
+tr_grouping *tr_group_intake_take_grouping(tr_group_intake *intake) {
+  tr_grouping *grouping = intake->grouping;
+  intake->grouping = NULL;
+  return grouping;
+}
+
+void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql) {
+  for (int i = 0; i < intake->argument_count; i++) {
+    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", intake->arguments[i]);
+  }
+}
+
+int tr_group_intake_has_order(const tr_group_intake *intake) {
+  const tr_group_result *result = intake->result;
+  for (int i = 0; i < result->shape.aggregate_count; i++) {
+    const tr_combine_fn *fn = result->aggregates[i].combine.fn;
+    if (fn == &tr_group_rows_fn || fn == &tr_group_first_fn) return 1;
+  }
+  return 0;
+}
+
 /* --- running -------------------------------------------------------------------------------- */
 
-static tr_code bind(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
-                    tr_error *err) {
+tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
+                                 tr_error *err) {
   int parameter = 1, rc = SQLITE_OK;
   for (int i = 0; i < request->condition_count; i++) {
     const tr_group_condition *condition = &request->conditions[i];
@@ -443,20 +547,42 @@ tr_code tr_group_name_error(tr_error *err, tr_code code) {
   return code;
 }
 
+/* On the caller's connection. */
+static tr_code run_alone(tr_host *host, sqlite3_stmt *stmt, group_run *run,
+                         const tr_group_request *request, int *scanned_whole, tr_error *err) {
+  tr_code code = tr_grouping_create(&run->result->shape, &run->result->grouping, err);
+  run->grouping = run->result->grouping;
+  if (code == TR_OK) code = tr_group_bind_conditions(tr_host_db(host), stmt, request, err);
+  if (code == TR_OK) code = fill(host, stmt, run, err);
+  *scanned_whole = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) > 0;
+  return code;
+}
+
+/* On several connections and threads, if that can be. */
+static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, group_run *run,
+                          const tr_group_request *request, int *scanned_whole, tr_error *err) {
+  tr_parallel_group job = {host, run->result->plan, request, run, stmt};
+  int is_done = tr_parallel_group_run(&job, &run->result->grouping, err);
+  if (is_done < 0) return err->code;
+  if (is_done == 0) return run_alone(host, stmt, run, request, scanned_whole, err);
+  *scanned_whole = 1;
+  if (run->result->shape.key_count > 0) return TR_OK;
+  return tr_grouping_ensure_one(run->result->grouping, err);
+}
+
 static tr_code run_once(tr_host *host, group_run *run, const tr_group_request *request,
                         int is_check, int *scanned_whole, tr_error *err) {
-  sqlite3 *db = tr_host_db(host);
   sqlite3_stmt *stmt = NULL;
-  tr_code code = lay_out(run, request, err);
+  int is_to_be_parallel = !is_check && tr_parallel_group_is_wanted(host, run->result->plan);
+  tr_code code = lay_out(run, request, is_to_be_parallel, err);
   if (code == TR_OK) {
-    code = tr_group_prepare(db, run->result->plan, request, run->arguments, run->argument_count,
-                            &stmt, err);
+    code = tr_group_prepare(tr_host_db(host), run->result->plan, request, run->arguments,
+                            run->argument_count, &stmt, err);
   }
-  if (code == TR_OK && !is_check) {
-    code = tr_grouping_create(&run->result->shape, &run->result->grouping, err);
-    if (code == TR_OK) code = bind(db, stmt, request, err);
-    if (code == TR_OK) code = fill(host, stmt, run, err);
-    *scanned_whole = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) > 0;
+  if (code == TR_OK && is_to_be_parallel) {
+    code = run_on_all(host, stmt, run, request, scanned_whole, err);
+  } else if (code == TR_OK && !is_check) {
+    code = run_alone(host, stmt, run, request, scanned_whole, err);
   }
   sqlite3_finalize(stmt);
   return tr_group_name_error(err, code);

@@ -7,6 +7,7 @@
 ** source is wrapped in a SELECT that numbers the groups with dense_rank() over that field; the
 ** number is the key, and what the field shows is its first value, kept by an aggregate.
 */
+#include "group_by_fields_intake.h"
 #include "group_by_fields_run.h"
 
 static void append_condition(sqlite3_str *sql, const tr_group_field *key, tr_affinity affinity,
@@ -58,25 +59,30 @@ static void append_condition(sqlite3_str *sql, const tr_group_field *key, tr_aff
   sqlite3_str_appendchar(sql, 1, ')');
 }
 
-/* FROM ... WHERE ...; parameters of the conditions are ?1 and so on. */
-static void append_source(sqlite3_str *sql, const tr_group_plan *plan,
-                          const tr_group_request *request) {
+int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request *request,
+                               sqlite3_str *sql) {
   int parameter = 1;
-  const char *word = " WHERE ";
-  sqlite3_str_appendall(sql, " FROM ");
-  tr_sql_append_table(sql, plan->source.schema, plan->source.name);
-  if (plan->where != NULL) {
-    sqlite3_str_appendf(sql, "%s%s", word, plan->where);
-    word = " AND ";
+  if (plan->where != NULL || request->condition_count == 0) {
+    sqlite3_str_appendall(sql, plan->where != NULL ? plan->where : "1");
   }
   for (int i = 0; i < request->condition_count; i++) {
     const tr_group_field *key = &plan->keys[request->conditions[i].key];
     tr_affinity affinity =
         key->column < 0 ? TR_AFFINITY_BLOB : plan->source.columns[key->column].affinity;
-    sqlite3_str_appendall(sql, word);
+    if (i > 0 || plan->where != NULL) sqlite3_str_appendall(sql, " AND ");
     append_condition(sql, key, affinity, &request->conditions[i], &parameter);
-    word = " AND ";
   }
+  return parameter - 1;
+}
+
+/* FROM ... WHERE ...; parameters of the conditions are ?1 and so on. */
+static void append_source(sqlite3_str *sql, const tr_group_plan *plan,
+                          const tr_group_request *request) {
+  sqlite3_str_appendall(sql, " FROM ");
+  tr_sql_append_table(sql, plan->source.schema, plan->source.name);
+  if (plan->where == NULL && request->condition_count == 0) return;
+  sqlite3_str_appendall(sql, " WHERE ");
+  tr_group_append_conditions(plan, request, sql);
 }
 
 static void append_arguments(sqlite3_str *sql, char *const *arguments, int count) {

@@ -17,5 +17,6 @@ int tr_register_combine_functions(tr_host *host);
 int tr_register_counting_input(tr_host *host);
 int tr_register_scan_job(tr_host *host);
 int tr_register_sketches(tr_host *host);
+int tr_register_run_report(tr_host *host);
 
 #endif

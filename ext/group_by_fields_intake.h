@@ -1,0 +1,48 @@
+/*
+** What one thread of a run needs to take rows in: how the arguments of the aggregate function become a
+** key and inputs, and the groups that they go to. (group_by_fields_run.c makes the first; the workers of
+** parallel_group.h take copies.)
+**
+** Thread-safety: an intake belongs to one thread. Copies share what the first was made of, which nobody
+** changes any more; so it must outlive them.
+*/
+#ifndef TR_EXT_GROUP_BY_FIELDS_INTAKE_H
+#define TR_EXT_GROUP_BY_FIELDS_INTAKE_H
+
+#include "group_by_fields_run.h"
+
+typedef struct tr_group_intake tr_group_intake;
+
+/* A copy with no groups yet. TR_NO_MEMORY, TR_TOO_BIG. */
+tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_intake **copy, tr_error *err);
+void tr_group_intake_free_copy(tr_group_intake *copy); /* NULL is fine */
+
+/* Adds a row, of as many arguments as there are. The error is the intake's. */
+tr_code tr_group_intake_add(tr_group_intake *intake, sqlite3_value **arguments);
+const tr_error *tr_group_intake_error(const tr_group_intake *intake);
+
+int tr_group_intake_argument_count(const tr_group_intake *intake);
+
+/* Its groups; taking them makes them the caller's. */
+tr_grouping *tr_group_intake_grouping(const tr_group_intake *intake);
+tr_grouping *tr_group_intake_take_grouping(tr_group_intake *intake);
+
+/* Appends the SQL of the arguments: `a, b, (c + 1)`. */
+void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql);
+
+/*
+** Appends `(where) AND conditions`, or `1`; the conditions' parameters are ?1 and so on, and their number
+** is returned. tr_group_bind_conditions binds them.
+*/
+int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request *request,
+                               sqlite3_str *sql);
+tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
+                                 tr_error *err);
+
+/*
+** Whether the order in which rows come in can be seen in the result, so that only one thread gives the
+** right one.
+*/
+int tr_group_intake_has_order(const tr_group_intake *intake);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+** From the decision to the groups.
+**
+** The caller's thread does not read: it sees to the workers, asks every few milliseconds whether it was
+** interrupted, and passes that on. Threads are started for a run and joined at its end, so none lives
+** while no query runs; what stays between queries are connections.
+**
+** Putting together. Each worker has its own groups. Few of them are merged by the caller's thread; many
+** by the workers themselves, each the groups of one range of hashes.
+*/
+#include "parallel_group.h"
+
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "host/interrupt.h"
+#include "run_report.h"
+
+/* A table with fewer rows is read before a second thread has begun. */
+#define LEAST_ROWS 10000
+
+/* Between two looks at whether the caller was interrupted. */
+#define POLL_MILLISECONDS 2
+
+static const char pool_owner;
+
+static void free_pool(void *pool) {
+  tr_snapshot_pool_free(pool);
+}
+
+/* The connection's pool; NULL: out of memory. */
+static tr_snapshot_pool *pool_of(tr_host *host) {
+  tr_snapshot_pool *pool = tr_host_state(host, &pool_owner);
+  if (pool != NULL) return pool;
+  pool = tr_snapshot_pool_create(tr_host_db(host));
+  if (pool == NULL) return NULL;
+  return tr_host_set_state(host, &pool_owner, pool, free_pool) == TR_OK ? pool : NULL;
+}
+
+/* --- deciding --------------------------------------------------------------------------------------- */
+
+static int count_cores(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores < 1 ? 1 : cores > TR_MOST_WORKERS ? TR_MOST_WORKERS : (int)cores;
+}
+
+static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
+  switch (plan->source.kind) {
+  case TR_SOURCE_VIEW: return "the source is a view";
+  case TR_SOURCE_VIRTUAL: return "the source is a virtual table";
+  default: break;
+  }
+  if (plan->source.key.form == TR_KEY_NONE) return "the source has no key to divide it by";
+  if (plan->workers == 1) return "workers(1)";
+  if (plan->workers > 1) return NULL;
+  if (count_cores() == 1) return "the machine has one core";
+  if (tr_source_table_estimated_rows(&plan->source, tr_host_db(host)) < LEAST_ROWS) {
+    return "the source is small";
+  }
+  return NULL;
+}
+
+int tr_parallel_group_is_wanted(tr_host *host, const tr_group_plan *plan) {
+  tr_run_report *report = tr_run_report_of(host);
+  const char *reason = report == NULL ? "out of memory" : reason_against(host, plan);
+  if (report != NULL) {
+    tr_run_report_begin(report, plan->source.schema, plan->source.name);
+    report->rows = -1;
+    report->reason = reason;
+  }
+  return reason == NULL;
+}
+
+void tr_parallel_group_note(tr_host *host, const char *schema) {
+  tr_snapshot_pool *pool = pool_of(host);
+  if (pool != NULL) tr_snapshot_pool_note(pool, schema);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------ */
+
+typedef struct parallel_run {
+  const tr_parallel_group *job;
+  tr_snapshot_pool *snapshots;
+  tr_group_worker *workers[TR_MOST_WORKERS];
+  int count;
+  tr_worker_pool *pool;
+  tr_buffer first, last; /* keys; `last` is then made the end of the range */
+  tr_run_report *report;
+} parallel_run;
+
+static int first_key(void *context, int worker, tr_bytes from, tr_buffer *key, tr_error *err) {
+  return tr_group_worker_first_key(((parallel_run *)context)->workers[worker], from, key, err);
+}
+
+static tr_code read_piece(void *context, int worker, tr_piece *piece, tr_error *err) {
+  return tr_group_worker_read(((parallel_run *)context)->workers[worker], piece, err);
+}
+
+static void interrupt_worker(void *context, int worker) {
+  sqlite3_interrupt(tr_group_worker_db(((parallel_run *)context)->workers[worker]));
+}
+
+static tr_code flush(void *context, int worker, tr_error *err) {
+  parallel_run *run = context;
+  return tr_grouping_flush(tr_group_worker_grouping(run->workers[worker]), err);
+}
+
+static const tr_work work = {first_key, read_piece, interrupt_worker, flush};
+
+/* Opens the workers: 1, 0 it cannot be, -1. */
+static int open_workers(parallel_run *run, int count, const char **reason, tr_error *err) {
+  const tr_parallel_group *job = run->job;
+  tr_error why = {0};
+  for (int i = 0; i < count; i++) {
+    int opened = tr_group_worker_open(job, run->snapshots, i, &run->workers[i], reason, &why);
+    if (opened < 0) *err = why;
+    if (opened <= 0) return opened;
+    run->count = i + 1;
+  }
+  *reason = tr_parallel_group_disproof(tr_host_db(job->host), job->whole, job->plan->source.schema,
+                                       tr_snapshot_pool_connection(run->snapshots, 0));
+  return *reason == NULL;
+}
+
+/* Waits for the workers, and for the caller to be interrupted. */
+static tr_code see_through(parallel_run *run, tr_error *err) {
+  tr_interrupt interrupt = {.db = tr_host_db(run->job->host)};
+  tr_error reason;
+  int is_stopped = 0;
+  tr_code code = tr_worker_pool_start(run->pool, err);
+  if (code != TR_OK) return code;
+  while (!tr_worker_pool_wait(run->pool, POLL_MILLISECONDS)) {
+    if (is_stopped || tr_interrupt_poll(&interrupt, &reason) == TR_OK) continue;
+    tr_worker_pool_stop(run->pool, &reason);
+    is_stopped = 1;
+  }
+  tr_interrupt_close(&interrupt);
+  return tr_worker_pool_join(run->pool, err);
+}
+
+static tr_code read_all(parallel_run *run, tr_error *err) {
+  int found = tr_group_worker_find_ends(run->workers[0], &run->first, &run->last, err);
+  if (found <= 0) return found == 0 ? TR_OK : err->code;
+  tr_byte_key_range range = {0};
+  tr_code code = tr_buffer_append_byte(&run->last, 0, err);
+  if (code == TR_OK) {
+    code = tr_byte_key_range_init(&range, tr_buffer_bytes(&run->first), tr_buffer_bytes(&run->last),
+                                  err);
+  }
+  const tr_source_table *source = &run->job->plan->source;
+  uint64_t rows = (uint64_t)tr_source_table_estimated_rows(source, tr_host_db(run->job->host));
+  if (code == TR_OK) {
+    code = tr_worker_pool_create(&work, run, run->count, &range, rows, &run->pool, err);
+  }
+  tr_byte_key_range_free(&range);
+  if (code != TR_OK) return code;
+  tr_running running = {run->pool, run->report->source, run->count, tr_monotonic_now(), NULL};
+  tr_running_add(&running);
+  code = see_through(run, err);
+  tr_running_remove(&running);
+  tr_worker_progress progress = tr_worker_pool_progress(run->pool);
+  run->report->splits = progress.splits;
+  run->report->rows = (int64_t)progress.rows;
+  return code;
+}
+
+/* Adds all groups to those of the first worker. */
+static tr_code merge(parallel_run *run, tr_error *err) {
+  tr_grouping *into = tr_group_worker_grouping(run->workers[0]);
+  tr_code code = TR_OK;
+  for (int i = 1; i < run->count && code == TR_OK; i++) {
+    code = tr_grouping_merge(into, tr_group_worker_grouping(run->workers[i]), 0, 0, err);
+  }
+  return code;
+}
+
+static int run_workers(parallel_run *run, tr_grouping **grouping, tr_error *err) {
+  tr_code code = read_all(run, err);
+  if (code == TR_OK) code = merge(run, err);
+  if (code != TR_OK) return -1;
+  *grouping = tr_group_worker_take_grouping(run->workers[0]);
+  return 1;
+}
+
+int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, tr_error *err) {
+  parallel_run run = {.job = job, .report = tr_run_report_of(job->host)};
+  int count = job->plan->workers > 0 ? job->plan->workers : count_cores();
+  int64_t began = tr_monotonic_now();
+  *grouping = NULL;
+  run.snapshots = pool_of(job->host);
+  if (run.snapshots == NULL || run.report == NULL)
+    return tr_error_no(err, TR_NO_MEMORY, "out of memory");
+  const char *reason = "the order of rows shows in the result";
+  int result = tr_group_intake_has_order(job->intake) ? 0 : 1;
+  if (result == 1) {
+    result = tr_snapshot_pool_begin(run.snapshots, job->plan->source.schema, count, &reason, err);
+  }
+  if (result == 1) {
+    result = open_workers(&run, count, &reason, err);
+    if (result == 1) result = run_workers(&run, grouping, err);
+    for (int i = 0; i < run.count; i++) tr_group_worker_close(run.workers[i]);
+    tr_worker_pool_free(run.pool);
+    tr_buffer_free(&run.first);
+    tr_buffer_free(&run.last);
+    tr_snapshot_pool_end(run.snapshots);
+  }
+  run.report->reason = result == 0 ? reason : NULL;
+  run.report->workers = result == 0 ? 1 : count;
+  run.report->nanoseconds = tr_monotonic_now() - began;
+  if (result == 1) run.report->groups = (int64_t)tr_grouping_count(*grouping);
+  return result;
+}

@@ -1,0 +1,141 @@
+/*
+** Reads SQLite's own program for the statement (EXPLAIN) on the caller's connection, where names mean what
+** they mean to the caller: which files it opens, which functions it calls.
+**
+** A worker's connection has the source's file alone, as main, and no functions but SQLite's own and those
+** of automatic extensions. So a statement means the same there if it opens tables of that one file only,
+** and if each function is SQLite's own on both connections and gives the same whenever it is called.
+** (The three collations that SQLite has are taken to be SQLite's, as everywhere in group_by_fields.)
+*/
+#include "parallel_group.h"
+
+#include <string.h>
+
+/* What the program does that matters here. */
+typedef struct program {
+  sqlite3 *caller, *worker;
+  int64_t file; /* the number of the caller's database that tables are of; -1: none so far */
+  int has_now;  /* a text 'now' */
+  int has_clock;
+  const char *defect;
+} program;
+
+static sqlite3_stmt *explain(sqlite3 *db, const char *word, const char *sql) {
+  sqlite3_stmt *stmt = NULL;
+  char *text = sqlite3_mprintf("%s %s", word, sql);
+  if (text == NULL) return NULL;
+  sqlite3_prepare_v2(db, text, -1, &stmt, NULL);
+  sqlite3_free(text);
+  return stmt;
+}
+
+/* The first line of the query plan: what becomes of the source. */
+static const char *scan_defect(sqlite3 *caller, const char *sql) {
+  const char *defect = "the query plan could not be read";
+  sqlite3_stmt *stmt = explain(caller, "EXPLAIN QUERY PLAN", sql);
+  if (stmt != NULL && sqlite3_step(stmt) == SQLITE_ROW) {
+    const char *line = (const char *)sqlite3_column_text(stmt, 3);
+    if (line == NULL || strncmp(line, "SCAN ", 5) != 0) {
+      defect = "SQLite finds the rows by an index";
+    } else if (strstr(line, " USING ") != NULL) {
+      defect = "SQLite reads an index in place of the table";
+    } else {
+      defect = NULL;
+    }
+  }
+  sqlite3_finalize(stmt);
+  return defect;
+}
+
+/* Whether a function is SQLite's own, deterministic, and by no name anybody else's. */
+static int is_plain_function(sqlite3 *db, const char *name, int size) {
+  static const char sql[] =
+      "SELECT min(builtin AND flags & 0x800 != 0) FROM pragma_function_list WHERE name = lower(?1)";
+  sqlite3_stmt *stmt = NULL;
+  int is_plain = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+                 sqlite3_bind_text(stmt, 1, name, size, SQLITE_STATIC) == SQLITE_OK &&
+                 sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == 1;
+  sqlite3_finalize(stmt);
+  return is_plain;
+}
+
+/* Functions that take the time of the statement for 'now', or without an argument. */
+static int reads_clock(const char *name, int size) {
+  static const char *const names[] = {
+      "date",      "time",     "datetime",     "julianday",    "strftime",
+      "unixepoch", "timediff", "current_date", "current_time", "current_timestamp"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if ((int)strlen(names[i]) == size && sqlite3_strnicmp(names[i], name, size) == 0) return 1;
+  }
+  return 0;
+}
+
+/* `call` is name(number of arguments); `first_register` is 0 if there are no arguments. */
+static void look_at_function(program *p, const char *call, int first_register) {
+  const char *end = strchr(call, '(');
+  int size = end == NULL ? (int)strlen(call) : (int)(end - call);
+  if (size == (int)strlen("tranche_group") && strncmp(call, "tranche_group", (size_t)size) == 0) {
+    return;
+  }
+  if (reads_clock(call, size)) {
+    p->has_clock = 1;
+    if (first_register == 0) p->has_now = 1;
+  }
+  if (!is_plain_function(p->caller, call, size) || !is_plain_function(p->worker, call, size)) {
+    p->defect = "a function is the program's own, or not deterministic";
+  }
+}
+
+static void look_at_step(program *p, sqlite3_stmt *stmt) {
+  const char *opcode = (const char *)sqlite3_column_text(stmt, 1);
+  const char *operand = (const char *)sqlite3_column_text(stmt, 5);
+  if (opcode == NULL) return;
+  if (strcmp(opcode, "OpenRead") == 0) {
+    int64_t file = sqlite3_column_int64(stmt, 4);
+    if (p->file >= 0 && file != p->file) p->defect = "tables of several databases are read";
+    p->file = file;
+  } else if (strcmp(opcode, "VOpen") == 0) {
+    p->defect = "a virtual table is read";
+  } else if (strncmp(opcode, "OpenWrite", 9) == 0) {
+    p->defect = "the statement writes";
+  } else if (operand != NULL &&
+             (strstr(opcode, "Func") != NULL || strncmp(opcode, "Agg", 3) == 0)) {
+    look_at_function(p, operand, sqlite3_column_int(stmt, 3));
+  } else if (operand != NULL && strcmp(opcode, "String8") == 0) {
+    if (sqlite3_stricmp(operand, "now") == 0) p->has_now = 1;
+  }
+}
+
+/* strftime('%Y') is of now; its one argument cannot be told from two in the program. */
+static int may_lack_time(const char *sql) {
+  for (const char *at = sql; (at = strstr(at, "strftime")) != NULL; at++) {
+    const char *end = at + strlen("strftime");
+    int depth = 0, commas = 0;
+    for (; *end != '\0'; end++) {
+      if (*end == '(') depth++;
+      if (*end == ')' && --depth <= 0) break;
+      if (*end == ',' && depth == 1) commas++;
+    }
+    if (commas == 0) return 1;
+  }
+  return 0;
+}
+
+const char *tr_parallel_group_disproof(sqlite3 *caller, sqlite3_stmt *whole, const char *schema,
+                                       sqlite3 *worker) {
+  const char *sql = sqlite3_sql(whole);
+  program p = {.caller = caller, .worker = worker, .file = -1};
+  p.defect = scan_defect(caller, sql);
+  if (p.defect != NULL) return p.defect;
+  (void)schema;
+  sqlite3_stmt *stmt = explain(caller, "EXPLAIN", sql);
+  if (stmt == NULL) return "the statement could not be explained";
+  int rc;
+  while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && p.defect == NULL) look_at_step(&p, stmt);
+  sqlite3_finalize(stmt);
+  if (p.defect == NULL && rc != SQLITE_DONE) p.defect = "the statement could not be explained";
+  if (p.defect == NULL && p.has_clock && (p.has_now || may_lack_time(sql))) {
+    p.defect = "the present time is read";
+  }
+  return p.defect;
+}

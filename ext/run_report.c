@@ -1,0 +1,121 @@
+/*
+** tranche_last_run() and tranche_progress: what group_by_fields did, and what it is doing.
+*/
+#include "run_report.h"
+
+#include <pthread.h>
+
+#include "base/memory.h"
+#include "host/interrupt.h"
+#include "host/table_function.h"
+#include "surfaces.h"
+
+static const char report_owner;
+
+static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
+static tr_running *list;
+
+static void free_report(void *pointer) {
+  tr_run_report *report = pointer;
+  sqlite3_free(report->source);
+  tr_free(report);
+}
+
+tr_run_report *tr_run_report_of(tr_host *host) {
+  tr_run_report *report = tr_host_state(host, &report_owner);
+  if (report != NULL) return report;
+  report = tr_malloc(sizeof *report);
+  if (report == NULL) return NULL;
+  *report = (tr_run_report){.source = NULL};
+  return tr_host_set_state(host, &report_owner, report, free_report) == TR_OK ? report : NULL;
+}
+
+void tr_run_report_begin(tr_run_report *report, const char *schema, const char *table) {
+  sqlite3_free(report->source);
+  *report = (tr_run_report){.source = sqlite3_mprintf("%s.%s", schema, table), .workers = 1};
+}
+
+void tr_running_add(tr_running *running) {
+  pthread_mutex_lock(&list_mutex);
+  running->next = list;
+  list = running;
+  pthread_mutex_unlock(&list_mutex);
+}
+
+void tr_running_remove(tr_running *running) {
+  pthread_mutex_lock(&list_mutex);
+  tr_running **at = &list;
+  while (*at != running) at = &(*at)->next;
+  *at = running->next;
+  pthread_mutex_unlock(&list_mutex);
+}
+
+static tr_value text_or_null(const char *text) {
+  return text == NULL ? tr_value_null() : tr_value_text(tr_bytes_of_text(text));
+}
+
+static tr_code fill_last_run(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
+                             tr_error *err) {
+  (void)arguments;
+  const tr_run_report *report = tr_run_report_of(host);
+  if (report == NULL) return tr_error_no_memory(err);
+  if (report->source == NULL) return TR_OK;
+  tr_value row[] = {
+      text_or_null(report->source),
+      tr_value_integer(report->workers),
+      tr_value_integer(report->splits),
+      report->rows < 0 ? tr_value_null() : tr_value_integer(report->rows),
+      tr_value_integer(report->groups),
+      tr_value_real((double)report->nanoseconds * 1e-9),
+      text_or_null(report->reason),
+  };
+  return tr_row_list_append(rows, row, err);
+}
+
+static tr_code fill_progress(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
+                             tr_error *err) {
+  (void)host, (void)arguments;
+  tr_code code = TR_OK;
+  pthread_mutex_lock(&list_mutex);
+  for (const tr_running *running = list; running != NULL && code == TR_OK;
+       running = running->next) {
+    tr_worker_progress progress = tr_worker_pool_progress(running->pool);
+    double seconds = (double)(tr_monotonic_now() - running->began) * 1e-9;
+    double rate = seconds > 0 ? (double)progress.rows / seconds : 0;
+    int is_known = progress.fraction > 0;
+    tr_value row[] = {
+        text_or_null(running->source),
+        tr_value_integer(running->workers),
+        tr_value_integer((int64_t)progress.rows),
+        tr_value_real(progress.fraction),
+        tr_value_real(rate),
+        is_known ? tr_value_real(seconds * (1 - progress.fraction) / progress.fraction)
+                 : tr_value_null(),
+    };
+    code = tr_row_list_append(rows, row, err);
+  }
+  pthread_mutex_unlock(&list_mutex);
+  return code;
+}
+
+int tr_register_run_report(tr_host *host) {
+  static const tr_table_function functions[] = {
+      {.name = "tranche_last_run",
+       .declaration = "CREATE TABLE x(source TEXT, workers INTEGER, splits INTEGER, rows INTEGER,"
+                      " groups INTEGER, seconds REAL, reason TEXT)",
+       .column_count = 7,
+       .risk = SQLITE_VTAB_DIRECTONLY,
+       .fill = fill_last_run},
+      {.name = "tranche_progress",
+       .declaration = "CREATE TABLE x(source TEXT, workers INTEGER, rows INTEGER, fraction REAL,"
+                      " rows_per_second REAL, seconds_left REAL)",
+       .column_count = 6,
+       .risk = SQLITE_VTAB_DIRECTONLY,
+       .fill = fill_progress},
+  };
+  int rc = SQLITE_OK;
+  for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++) {
+    rc = tr_host_register_table_function(host, &functions[i]);
+  }
+  return rc;
+}
