@@ -52,7 +52,7 @@ struct tr_statement_reader {
   tr_key_segments segments;
   int segment;        /* the one being read; -1: nothing is open */
   int is_begun;       /* the statement was stepped for this segment */
-  int must_skip;      /* keys below the start may still come */
+  int must_skip;      /* no key at or above the start has come yet */
   int must_cut;       /* keys at or above the end may come */
   int64_t row_number; /* of the next row */
   tr_buffer key;
@@ -229,7 +229,6 @@ static tr_code begin_segment(tr_statement_reader *reader, tr_error *err) {
                 lower->is_strict, upper->count,  upper->is_strict};
   }
   reader->must_cut = !upper->is_exact;
-  if (!lower->is_exact) reader->must_skip = 1;
   reader->is_begun = 0;
   if (reader->stmt == NULL || memcmp(&s, &reader->shape, sizeof s) != 0) {
     tr_code code = prepare(reader, &s, err);
@@ -334,7 +333,7 @@ tr_code tr_statement_reader_open(tr_statement_reader *reader, tr_bytes start, tr
                                  tr_error *err) {
   tr_statement_reader_reset(reader);
   reader->row_number = 0;
-  reader->must_skip = 0;
+  reader->must_skip = start.size > 0; /* until the first row: so exactness does not matter here */
   if (reader->has_key) {
     tr_code code = tr_buffer_set(&reader->start, start, err);
     if (code == TR_OK) code = tr_buffer_set(&reader->end, end, err);
