@@ -255,7 +255,7 @@ $(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libtranche_s
 $(HOST_TESTS): $(BUILD)/%: $(BUILD)/%.o $(HOST_SUPPORT_OBJECTS) $(BUILD)/libtranche.a
 	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
-$(EMBED_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a $(BUILD)/tranche.so
+$(EMBED_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support/power_vfs.o $(BUILD)/libtranche.a $(BUILD)/tranche.so
 	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a
