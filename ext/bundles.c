@@ -207,28 +207,32 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
   return refuse_other_worker(job, call, bundle, err);
 }
 
-/* Reads the bundle that the call names, in whatever state it is. */
-static tr_code find(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle, tr_error *err) {
-  const tr_byte_key_range *range = &call->bundle->bytes;
+int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err) {
   tr_value start = tr_value_blob(tr_buffer_bytes(&range->start));
   sqlite3_stmt *stmt;
-  if (call->bundle->kind != TR_BYTES) return refuse(job, call, "is one of integers", err);
-  tr_code code = tr_job_statement(job, TR_BUNDLE_OF_START, &stmt, err);
-  if (code != TR_OK) return code;
+  if (tr_job_statement(job, TR_BUNDLE_OF_START, &stmt, err) != TR_OK) return -1;
   int rc = tr_bind_value(stmt, 1, &start);
-  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
-  tr_error reason = {0};
-  int is_found = tr_bundle_step(job, stmt, bundle, &reason);
-  if (is_found < 0) {
-    if (err != NULL) *err = reason;
-    return reason.code;
+  if (rc != SQLITE_OK) {
+    tr_error_of_sqlite(err, job->db, rc);
+    return -1;
   }
-  if (is_found == 0 ||
-      tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) != 0) {
+  int is_found = tr_bundle_step(job, stmt, bundle, err);
+  if (is_found != 1) return is_found;
+  return tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) == 0;
+}
+
+/* Reads the bundle that the call names, in whatever state it is. */
+static tr_code find(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle, tr_error *err) {
+  tr_error reason = {0};
+  if (call->bundle->kind != TR_BYTES) return refuse(job, call, "is one of integers", err);
+  int is_found = tr_bundle_find(job, &call->bundle->bytes, bundle, &reason);
+  if (is_found == 1) return TR_OK;
+  if (is_found == 0) {
     return refuse(job, call, "is not there: it was never one, or was cut since it was claimed",
                   err);
   }
-  return TR_OK;
+  if (err != NULL) *err = reason;
+  return reason.code;
 }
 
 tr_code tr_bundle_find_failed(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,

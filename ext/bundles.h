@@ -61,6 +61,9 @@ tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *s
 /* Steps a TR_BUNDLE_... statement that gives at most one row: 1 `*bundle` is read, 0 none, -1. */
 int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
 
+/* Finds the bundle of just that range: 1 `*bundle` is read, 0 there is none, -1. */
+int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err);
+
 /* Nobody holds it from here on. */
 void tr_bundle_let_go(tr_bundle *bundle);
 

@@ -18,10 +18,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "host/range_arguments.h"
 #include "host/scan_table.h"
 #include "job_functions.h"
 #include "job_integrity.h"
 #include "job_progress.h"
+#include "key_record.h"
 #include "surfaces.h"
 
 static const char module_name[] = "scan_job";
@@ -234,7 +236,7 @@ static int destroy(sqlite3_vtab *vtab) {
   return disconnect(vtab);
 }
 
-/* --- Other methods ------------------------------------------------------------------------ */
+/* --- Planning ----------------------------------------------------------------------------- */
 
 /*
 ** A broken job says so when it is run, not when it is planned: only a statement that runs finds out that
@@ -244,12 +246,85 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   return ((job_table *)vtab)->is_broken ? SQLITE_OK : tr_scan_best_index(vtab, info);
 }
 
-static int filter(sqlite3_vtab_cursor *cursor, int number, const char *plan_text, int argc,
-                  sqlite3_value **argv) {
-  const job_table *table = (const job_table *)cursor->pVtab;
-  if (table->is_broken) return tr_vtab_error(cursor->pVtab, &table->reason);
-  return tr_scan_filter(cursor, number, plan_text, argc, argv);
+/* --- Rows --------------------------------------------------------------------------------- */
+
+/*
+** The rows of a bundle are those that were there when it was claimed: what came into its range since is left
+** for job_rescan, which finds it by the same record. So however long a worker takes between reading and
+** job_done, nothing is done twice and nothing is lost. (A record that is a hash cannot tell; then all rows
+** of the range are given.)
+*/
+typedef struct job_cursor {
+  tr_scan_cursor scan;
+  tr_bundle bundle; /* whose rows are read, where the restriction is one */
+  tr_key_runs runs;
+  int has_runs;
+} job_cursor;
+
+static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
+  (void)vtab;
+  job_cursor *cursor = tr_malloc(sizeof *cursor);
+  if (cursor == NULL) return SQLITE_NOMEM;
+  memset(cursor, 0, sizeof *cursor);
+  tr_scan_cursor_init(&cursor->scan);
+  *opened = &cursor->scan.base;
+  return SQLITE_OK;
 }
+
+static int close_cursor(sqlite3_vtab_cursor *base) {
+  tr_bundle_free(&((job_cursor *)base)->bundle);
+  tr_scan_cursor_free((tr_scan_cursor *)base);
+  tr_free(base);
+  return SQLITE_OK;
+}
+
+/* Goes on to the next row, from the present one on, that belongs to the bundle. */
+static int skip_others(job_cursor *cursor) {
+  int rc = SQLITE_OK;
+  while (rc == SQLITE_OK && cursor->has_runs && !cursor->scan.is_eof &&
+         !tr_key_runs_contain(&cursor->runs, tr_tracked_scan_key(&cursor->scan.scan))) {
+    rc = tr_scan_next(&cursor->scan.base);
+  }
+  return rc;
+}
+
+/* Reads the record of the bundle that the restriction is, if it is one. */
+static tr_code find_bundle(job_cursor *cursor, tr_job *job, tr_error *err) {
+  tr_restriction restriction;
+  tr_error reason = {0};
+  tr_code code = tr_argument_restriction(module_name, cursor->scan.restriction, &restriction, err);
+  if (code != TR_OK) return code;
+  int is_found = tr_bundle_find(job, &restriction.bytes, &cursor->bundle, &reason);
+  tr_restriction_free(&restriction);
+  if (is_found < 0) {
+    *err = reason;
+    return reason.code;
+  }
+  cursor->has_runs =
+      is_found == 1 && tr_key_runs_begin(&cursor->runs, tr_buffer_bytes(&cursor->bundle.record));
+  return TR_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *plan_text, int argc,
+                  sqlite3_value **argv) {
+  tr_error err;
+  job_cursor *cursor = (job_cursor *)base;
+  const job_table *table = (const job_table *)base->pVtab;
+  if (table->is_broken) return tr_vtab_error(base->pVtab, &table->reason);
+  cursor->has_runs = 0;
+  int rc = tr_scan_filter(base, number, plan_text, argc, argv);
+  if (rc != SQLITE_OK || cursor->scan.restriction == NULL || cursor->scan.is_eof) return rc;
+  if (find_bundle(cursor, table->job, &err) == TR_OK) return skip_others(cursor);
+  tr_scan_cursor_stop(&cursor->scan);
+  return tr_vtab_error(base->pVtab, &err);
+}
+
+static int next_row(sqlite3_vtab_cursor *base) {
+  int rc = tr_scan_next(base);
+  return rc == SQLITE_OK ? skip_others((job_cursor *)base) : rc;
+}
+
+/* --- Renaming and checking ---------------------------------------------------------------- */
 
 static tr_code rename_shadow(tr_job *job, const char *from, const char *suffix, const char *name,
                              tr_error *err) {
@@ -309,10 +384,10 @@ int tr_register_scan_job(tr_host *host) {
            .xBestIndex = best_index,
            .xDisconnect = disconnect,
            .xDestroy = destroy,
-           .xOpen = tr_scan_open,
-           .xClose = tr_scan_close,
+           .xOpen = open_cursor,
+           .xClose = close_cursor,
            .xFilter = filter,
-           .xNext = tr_scan_next,
+           .xNext = next_row,
            .xEof = tr_scan_eof,
            .xColumn = tr_scan_column_value,
            .xRowid = tr_scan_rowid,
