@@ -57,12 +57,11 @@ static tr_code declare(sqlite3 *db, const tr_group_plan *plan, tr_error *err) {
   sqlite3_str_appendall(sql, "CREATE TABLE x(");
   for (int i = 0; i < plan->key_count; i++) {
     const tr_group_field *key = &plan->keys[i];
+    static const tr_source_column without_type = {.type = ""};
+    tr_source_column column = key->column >= 0 ? plan->source.columns[key->column] : without_type;
+    column.collation = key->collation_name;
     if (i > 0) sqlite3_str_appendall(sql, ", ");
-    if (key->column >= 0) {
-      tr_source_column_declare(&plan->source.columns[key->column], key->name, sql);
-    } else {
-      tr_sql_append_identifier(sql, key->name);
-    }
+    tr_source_column_declare(&column, key->name, sql);
   }
   for (int i = 0; i < plan->output_count; i++) {
     if (i + plan->key_count > 0) sqlite3_str_appendall(sql, ", ");
@@ -136,11 +135,7 @@ static int is_condition(int op) {
 /* Whether the query compares the field with the collation that its groups were made by. */
 static int has_collation_of_key(sqlite3_index_info *info, int constraint,
                                 const tr_group_field *key) {
-  static const char *const names[] = {[TR_COLLATION_BINARY] = "BINARY",
-                                      [TR_COLLATION_NOCASE] = "NOCASE",
-                                      [TR_COLLATION_RTRIM] = "RTRIM"};
-  const char *own = key->foreign_collation != NULL ? key->foreign_collation : names[key->collation];
-  return sqlite3_stricmp(sqlite3_vtab_collation(info, constraint), own) == 0;
+  return sqlite3_stricmp(sqlite3_vtab_collation(info, constraint), key->collation_name) == 0;
 }
 
 /* Which aggregates the query looks at, as tr_group_request wants it. */
@@ -272,14 +267,18 @@ static int read_values_of_in(tr_group_condition *condition, sqlite3_value *list)
 }
 
 /*
-** Whether the inner statement can look at the condition and lose no group. A field of TEXT affinity
-** compared with a number may, in the query, have been compared as a number.
+** Whether the inner statement can look at the condition and lose no group (see
+** group_by_fields_statement.c). A field of TEXT affinity may, in the query, have been compared with a
+** number as a number; by a foreign collation only equality with text says the same everywhere.
 */
 static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *condition) {
   if (condition->value_count > MAX_VALUES) return 0;
-  int column = plan->keys[condition->key].column;
-  if (column < 0 || plan->source.columns[column].affinity != TR_AFFINITY_TEXT) return 1;
-  for (int i = 0; i < condition->value_count; i++) {
+  const tr_group_field *key = &plan->keys[condition->key];
+  int is_text = key->column >= 0 && plan->source.columns[key->column].affinity == TR_AFFINITY_TEXT;
+  int is_equality =
+      condition->op == SQLITE_INDEX_CONSTRAINT_EQ || condition->op == SQLITE_INDEX_CONSTRAINT_IS;
+  if (key->is_foreign && condition->value_count > 0 && !is_equality) return 0;
+  for (int i = 0; i < condition->value_count && (is_text || key->is_foreign); i++) {
     int type = sqlite3_value_type(condition->values[i]);
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) return 0;
   }

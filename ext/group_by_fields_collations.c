@@ -20,22 +20,20 @@ static int knows_collations(const tr_source_table *source) {
 
 static tr_code settle(tr_group_field *field, const tr_source_table *source, sqlite3 *db,
                       tr_error *err) {
-  char *name;
-  tr_code code = TR_OK;
   if (field->column >= 0 && knows_collations(source)) {
-    name = sqlite3_mprintf("%s", source->columns[field->column].collation);
-    if (name == NULL) return tr_error_no_memory(err);
+    field->collation_name = sqlite3_mprintf("%s", source->columns[field->column].collation);
+    if (field->collation_name == NULL) return tr_error_no_memory(err);
   } else {
-    code = tr_collation_of_expression(db, source->schema, source->name, field->sql, &name, err);
+    tr_code code = tr_collation_of_expression(db, source->schema, source->name, field->sql,
+                                              &field->collation_name, err);
     if (code != TR_OK) return code;
   }
+  field->is_foreign = 1;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (sqlite3_stricmp(name, names[i]) != 0) continue;
+    if (sqlite3_stricmp(field->collation_name, names[i]) != 0) continue;
     field->collation = (tr_collation)i;
-    sqlite3_free(name);
-    return TR_OK;
+    field->is_foreign = 0;
   }
-  field->foreign_collation = name;
   return TR_OK;
 }
 

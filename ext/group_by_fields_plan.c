@@ -338,7 +338,7 @@ void tr_group_plan_free(tr_group_plan *plan) {
   for (int i = 0; i < plan->key_count; i++) {
     sqlite3_free(plan->keys[i].name);
     sqlite3_free(plan->keys[i].sql);
-    sqlite3_free(plan->keys[i].foreign_collation);
+    sqlite3_free(plan->keys[i].collation_name);
   }
   for (int i = 0; i < plan->output_count; i++) {
     sqlite3_free(plan->outputs[i].name);

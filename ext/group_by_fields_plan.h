@@ -17,8 +17,9 @@ typedef struct tr_group_field {
   char *name; /* of the output's column */
   char *sql;  /* the expression over the source's columns */
   int column; /* the source's column that it is, or -1 */
+  char *collation_name;
   tr_collation collation;
-  char *foreign_collation; /* one that is none of those three; NULL */
+  int is_foreign; /* the collation is none of those: only SQLite can compare by it */
 } tr_group_field;
 
 /* Where an argument of an aggregate comes from. */

@@ -378,7 +378,7 @@ static int looks_one_way(const tr_group_plan *plan, const tr_group_field *key) {
 
 static int has_foreign_collation(const tr_group_plan *plan) {
   int has = 0;
-  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].foreign_collation != NULL;
+  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].is_foreign;
   return has;
 }
 
@@ -405,8 +405,8 @@ static tr_code lay_out(group_run *run, const tr_group_request *request, int is_t
   }
   for (int i = 0; i < plan->key_count && code == TR_OK; i++) {
     result->aggregate_of_key[i] = -1;
-    if (plan->keys[i].foreign_collation == NULL && !is_to_be_parallel) continue;
-    if (plan->keys[i].foreign_collation == NULL && looks_one_way(plan, &plan->keys[i])) continue;
+    if (!plan->keys[i].is_foreign && !is_to_be_parallel) continue;
+    if (!plan->keys[i].is_foreign && looks_one_way(plan, &plan->keys[i])) continue;
     tr_group_input shown[] = {{.kind = TR_GROUP_VALUE, .sql = plan->keys[i].sql},
                               {.kind = TR_GROUP_ROW_KEY}};
     tr_combine first = {.fn = &tr_group_first_fn, .argument_count = 1};

@@ -10,8 +10,23 @@
 #include "group_by_fields_intake.h"
 #include "group_by_fields_run.h"
 
-static void append_condition(sqlite3_str *sql, const tr_group_field *key, tr_affinity affinity,
-                             const tr_group_condition *condition, int *parameter) {
+/*
+** A condition in the inner statement must let all rows of every group through that can pass in the
+** query, where SQLite checks it once more; it may let through more.
+**
+** The difference is affinity. In the inner statement the value has none, and takes the field's. In
+** the query it may have come from a column of numeric affinity, which then turns the field's text
+** into a number, where it looks like one. Such text lies below ':', and is let through; where the
+** field itself is of TEXT affinity and the value a number, there is no condition at all
+** (is_to_pass_on). A field that is an expression may have an affinity that its column in the query has
+** not: the unary + takes it away.
+*/
+static void append_operand(sqlite3_str *sql, const tr_group_field *field, int is_expression) {
+  sqlite3_str_appendf(sql, "%s%s", is_expression ? "+" : "", field->sql);
+}
+
+static void append_comparison(sqlite3_str *sql, const tr_group_condition *condition,
+                              int *parameter) {
   static const struct {
     int op;
     const char *text;
@@ -20,41 +35,52 @@ static void append_condition(sqlite3_str *sql, const tr_group_field *key, tr_aff
       {SQLITE_INDEX_CONSTRAINT_GT, ">"},  {SQLITE_INDEX_CONSTRAINT_GE, ">="},
       {SQLITE_INDEX_CONSTRAINT_IS, "IS"},
   };
-  if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL) {
-    sqlite3_str_appendf(sql, "%s IS NULL", key->sql);
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    if (operators[i].op != condition->op) continue;
+    sqlite3_str_appendf(sql, " %s ?%d", operators[i].text, (*parameter)++);
     return;
   }
-  if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
-    sqlite3_str_appendf(sql, "%s IS NOT NULL", key->sql);
-    return;
+  sqlite3_str_appendall(sql, " IN (");
+  for (int i = 0; i < condition->value_count; i++) {
+    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", (*parameter)++);
   }
-  sqlite3_str_appendf(sql, "(%s ", key->sql);
-  if (condition->op == SQLITE_INDEX_CONSTRAINT_EQ) {
-    sqlite3_str_appendall(sql, "IN (");
-    for (int i = 0; i < condition->value_count; i++) {
-      sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", (*parameter)++);
-    }
-    sqlite3_str_appendchar(sql, 1, ')');
-  } else {
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-      if (operators[i].op != condition->op) continue;
-      sqlite3_str_appendf(sql, "%s ?%d", operators[i].text, (*parameter)++);
-    }
-  }
-  /*
-  ** A field without affinity may be compared, in the query, with something that has one, which then
-  ** changes the field: text equals a number there. So numbers stay in where the value is text,
-  ** and text where it is a number; SQLite looks at every group once more.
-  */
-  int has_text = 0, has_number = 0;
+  sqlite3_str_appendchar(sql, 1, ')');
+}
+
+/* Whether text that looks like a number may pass in the query where it would not here. */
+static int lets_numeric_text_through(const tr_group_condition *condition, tr_affinity affinity) {
+  if (affinity >= TR_AFFINITY_NUMERIC) return 0;
+  int is_below =
+      condition->op == SQLITE_INDEX_CONSTRAINT_LT || condition->op == SQLITE_INDEX_CONSTRAINT_LE;
   for (int i = 0; i < condition->value_count; i++) {
     int type = sqlite3_value_type(condition->values[i]);
-    has_text |= type == SQLITE_TEXT;
-    has_number |= type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) return 1;
+    if (type == SQLITE_TEXT && is_below) return 1;
   }
-  if (affinity == TR_AFFINITY_BLOB && has_text) sqlite3_str_appendf(sql, " OR %s < ''", key->sql);
-  if (affinity == TR_AFFINITY_BLOB && has_number) {
-    sqlite3_str_appendf(sql, " OR (%s >= '' AND %s < x'')", key->sql, key->sql);
+  return 0;
+}
+
+static void append_condition(sqlite3_str *sql, const tr_source_table *source,
+                             const tr_group_field *field, const tr_group_condition *condition,
+                             int *parameter) {
+  const tr_source_column *column = field->column < 0 ? NULL : &source->columns[field->column];
+  int is_expression = column == NULL || (source->kind == TR_SOURCE_VIEW && column->type[0] == 0);
+  tr_affinity affinity = is_expression ? TR_AFFINITY_BLOB : column->affinity;
+  sqlite3_str_appendchar(sql, 1, '(');
+  append_operand(sql, field, is_expression);
+  if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL) {
+    sqlite3_str_appendall(sql, " IS NULL");
+  } else if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
+    sqlite3_str_appendall(sql, " IS NOT NULL");
+  } else {
+    append_comparison(sql, condition, parameter);
+    if (lets_numeric_text_through(condition, affinity)) {
+      sqlite3_str_appendall(sql, " OR (");
+      append_operand(sql, field, is_expression);
+      sqlite3_str_appendall(sql, " >= '' AND ");
+      append_operand(sql, field, is_expression);
+      sqlite3_str_appendall(sql, " < ':')");
+    }
   }
   sqlite3_str_appendchar(sql, 1, ')');
 }
@@ -66,11 +92,9 @@ int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request
     sqlite3_str_appendall(sql, plan->where != NULL ? plan->where : "1");
   }
   for (int i = 0; i < request->condition_count; i++) {
-    const tr_group_field *key = &plan->keys[request->conditions[i].key];
-    tr_affinity affinity =
-        key->column < 0 ? TR_AFFINITY_BLOB : plan->source.columns[key->column].affinity;
+    const tr_group_condition *condition = &request->conditions[i];
     if (i > 0 || plan->where != NULL) sqlite3_str_appendall(sql, " AND ");
-    append_condition(sql, key, affinity, &request->conditions[i], &parameter);
+    append_condition(sql, &plan->source, &plan->keys[condition->key], condition, &parameter);
   }
   return parameter - 1;
 }
@@ -95,13 +119,13 @@ static void append_arguments(sqlite3_str *sql, char *const *arguments, int count
 static void append_ranked(sqlite3_str *sql, const tr_group_plan *plan,
                           const tr_group_request *request, char *const *arguments, int count) {
   for (int i = 0; i < count; i++) {
-    int is_ranked = i < plan->key_count && plan->keys[i].foreign_collation != NULL;
+    int is_ranked = i < plan->key_count && plan->keys[i].is_foreign;
     sqlite3_str_appendf(sql, "%s%c%d", i == 0 ? "" : ", ", is_ranked ? 'r' : 'a', i);
   }
   sqlite3_str_appendall(sql, ") FROM (SELECT ");
   for (int i = 0; i < count; i++) {
     sqlite3_str_appendf(sql, "%s%s AS a%d", i == 0 ? "" : ", ", arguments[i], i);
-    if (i >= plan->key_count || plan->keys[i].foreign_collation == NULL) continue;
+    if (i >= plan->key_count || !plan->keys[i].is_foreign) continue;
     sqlite3_str_appendf(sql, ", dense_rank() OVER (ORDER BY %s) AS r%d", arguments[i], i);
   }
   append_source(sql, plan, request);
@@ -110,7 +134,7 @@ static void append_ranked(sqlite3_str *sql, const tr_group_plan *plan,
 
 static int has_foreign_collation(const tr_group_plan *plan) {
   int has = 0;
-  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].foreign_collation != NULL;
+  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].is_foreign;
   return has;
 }
 
