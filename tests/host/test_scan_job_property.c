@@ -113,6 +113,7 @@ static void one_life(world *w) {
   database_must(w->db[0], "CREATE TABLE events(id INTEGER PRIMARY KEY, v);"
                           "INSERT INTO events SELECT value * 3, 'old' FROM counting_input(80);"
                           "CREATE TABLE used(id INTEGER PRIMARY KEY);"
+                          "INSERT INTO used SELECT id FROM events;"
                           "CREATE TABLE out(id);"
                           "CREATE VIRTUAL TABLE job USING scan_job(events, max_attempts(1000))");
   for (int step = 0; step < STEPS; step++) {
