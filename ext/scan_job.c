@@ -66,8 +66,7 @@ static const char *const creation[] = {
     " worker TEXT, lease INTEGER, boot TEXT, since INTEGER, until INTEGER, lease_length INTEGER,"
     " claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB,"
     " UNIQUE (state, keys DESC, bundle))",
-    "INSERT INTO #(id, schema_version, source_key, declaration)"
-    " VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3)",
+    "INSERT INTO # VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, 0, 0)",
     "INSERT INTO @(start_key, end_key, state, claims, failures) VALUES (x'', x'', 'pending', 0, 0)",
 };
 
