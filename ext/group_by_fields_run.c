@@ -43,6 +43,7 @@ struct tr_group_intake {
   tr_grouping *grouping;   /* where rows go */
   char **arguments;        /* SQL expressions; owned */
   int argument_count;
+  tr_group_input_kind *argument_kinds; /* what each is read as; those that are not shared are 0 */
   run_input *inputs;
   int is_taken;     /* the statement has its aggregate */
   tr_value *row;    /* key_count + input_count values */
@@ -51,18 +52,6 @@ struct tr_group_intake {
 };
 
 /* --- the aggregate function ---------------------------------------------------------------- */
-
-/* What sum() makes of a value that is text or a BLOB. */
-static tr_code number_of(sqlite3_value *value, tr_value *number, tr_error *err) {
-  /* On a copy: the conversion changes the value, and another aggregate may want its text. */
-  sqlite3_value *copy = sqlite3_value_dup(value);
-  if (copy == NULL) return tr_error_no_memory(err);
-  int type = sqlite3_value_numeric_type(copy);
-  *number = type == SQLITE_INTEGER ? tr_value_integer(sqlite3_value_int64(copy))
-                                   : tr_value_real(sqlite3_value_double(copy));
-  sqlite3_value_free(copy);
-  return TR_OK;
-}
 
 /*
 ** Fills `*read` member by member: copying a whole tr_value that was just written in parts makes the
@@ -86,10 +75,13 @@ static tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
   }
 }
 
+/* The same as a number, if it is text or a BLOB: what sum() makes of it. This changes `value`. */
 static tr_code read_number(sqlite3_value *value, tr_value *read, tr_error *err) {
   int type = sqlite3_value_type(value);
-  if (type == SQLITE_TEXT || type == SQLITE_BLOB) return number_of(value, read, err);
-  return read_value(value, read, err);
+  if (type != SQLITE_TEXT && type != SQLITE_BLOB) return read_value(value, read, err);
+  if (sqlite3_value_numeric_type(value) == SQLITE_INTEGER) return read_value(value, read, err);
+  *read = tr_value_real(sqlite3_value_double(value));
+  return TR_OK;
 }
 
 static tr_code read_row_key(const group_run *run, run_input *input, sqlite3_value **arguments,
@@ -209,6 +201,7 @@ int tr_group_register_function(tr_host *host) {
 static void run_free(group_run *run) {
   for (int i = 0; i < run->argument_count; i++) sqlite3_free(run->arguments[i]);
   tr_free(run->arguments);
+  tr_free(run->argument_kinds);
   if (run->inputs != NULL) {
     for (int i = 0; i < run->result->shape.input_count; i++) tr_buffer_free(&run->inputs[i].bytes);
   }
@@ -230,17 +223,21 @@ void tr_group_result_free(tr_group_result *result) {
   tr_free(result);
 }
 
-/* The number of an argument of that text, added if it is new; -1: out of memory. Takes `sql`. */
-static int argument_of(group_run *run, char *sql) {
+/*
+** The number of an argument of that text, added if it is new; -1: out of memory. Takes `sql`. Reading a
+** number changes the argument, so those for numbers are not shared with others.
+*/
+static int argument_of(group_run *run, char *sql, tr_group_input_kind kind) {
   if (sql == NULL) return -1;
   int from = run->result->shape.key_count;
   for (int i = from; i < run->argument_count; i++) {
-    if (strcmp(run->arguments[i], sql) == 0) {
+    if (run->argument_kinds[i] == kind && strcmp(run->arguments[i], sql) == 0) {
       sqlite3_free(sql);
       return i;
     }
   }
   run->arguments[run->argument_count] = sql;
+  run->argument_kinds[run->argument_count] = kind;
   return run->argument_count++;
 }
 
@@ -302,7 +299,7 @@ static tr_code input_of(group_run *run, const tr_group_input *wanted, const char
   if (wanted->sql != NULL) {
     char *sql = filter == NULL ? sqlite3_mprintf("%s", wanted->sql)
                                : sqlite3_mprintf("CASE WHEN %s THEN %s END", filter, wanted->sql);
-    input.first_argument = argument_of(run, sql);
+    input.first_argument = argument_of(run, sql, wanted->kind);
     if (input.first_argument < 0) return tr_error_no_memory(err);
     for (*number = 0; *number < shape->input_count; ++*number) {
       const run_input *other = &run->inputs[*number];
@@ -359,11 +356,13 @@ static tr_code run_init(group_run *run, const tr_group_plan *plan, tr_group_resu
   result->aggregate_of_key = zeros(keys, sizeof *result->aggregate_of_key);
   run->result = result;
   run->arguments = zeros(arguments, sizeof *run->arguments);
+  run->argument_kinds = zeros(arguments, sizeof *run->argument_kinds);
   run->inputs = zeros(inputs, sizeof *run->inputs);
   run->row = zeros(keys + inputs, sizeof *run->row);
   int is_complete = result->collations != NULL && result->aggregates != NULL &&
                     result->aggregate_of_output != NULL && result->aggregate_of_key != NULL &&
-                    run->arguments != NULL && run->inputs != NULL && run->row != NULL;
+                    run->arguments != NULL && run->argument_kinds != NULL && run->inputs != NULL &&
+                    run->row != NULL;
   return is_complete ? TR_OK : TR_NO_MEMORY;
 }
 
