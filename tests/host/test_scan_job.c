@@ -457,6 +457,35 @@ static void codes_of_sqlite_are_kept(void **state) {
   database_remove(path);
 }
 
+static void looking_at_progress_holds_nobody_up(void **state) {
+  (void)state;
+  char path[512];
+  sqlite3 *db = with_job(database_path("progress", path), 100, "");
+  database_must(db, "PRAGMA journal_mode = WAL");
+  sqlite3 *other = database_open(path, 0); /* waits for nobody */
+  /* A reader in the middle of its rows, in a transaction that stays open. */
+  sqlite3_stmt *stmt = NULL;
+  database_must(other, "BEGIN");
+  assert_int_equal(sqlite3_prepare_v2(other, "SELECT * FROM job_progress('job')", -1, &stmt, NULL),
+                   SQLITE_OK);
+  assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+  finish(db, claim(db, "w", 50, 60));
+  /* A worker in the middle of writing. */
+  database_must(db, "BEGIN IMMEDIATE");
+  assert_non_null(claim(db, "w", 10, 60));
+  assert_int_equal(sqlite3_reset(stmt), SQLITE_OK);
+  assert_int_equal(database_integer(other, "SELECT rows FROM job_progress('job')"), 0);
+  database_must(other, "COMMIT");
+  assert_int_equal(database_integer(other, "SELECT rows FROM job_progress('job')"), 50);
+  assert_int_equal(database_integer(other, "SELECT claimed FROM job_progress('job')"), 0);
+  database_must(db, "COMMIT");
+  assert_int_equal(database_integer(other, "SELECT claimed FROM job_progress('job')"), 1);
+  sqlite3_finalize(stmt);
+  close_database(other);
+  close_database(db);
+  database_remove(path);
+}
+
 /* --- Sizes ------------------------------------------------------------------------------------- */
 
 static void bundles_take_the_target_time(void **state) {
@@ -511,6 +540,7 @@ int main(void) {
       cmocka_unit_test(what_is_rolled_back_was_not_claimed_and_not_done),
       cmocka_unit_test(a_claim_inside_a_statement_that_writes_is_part_of_it),
       cmocka_unit_test(codes_of_sqlite_are_kept),
+      cmocka_unit_test(looking_at_progress_holds_nobody_up),
       cmocka_unit_test(bundles_take_the_target_time),
       cmocka_unit_test(the_last_keys_are_shared),
   };

@@ -313,6 +313,47 @@ static void a_job_of_a_newer_version_is_left_alone(void **state) {
   close_database(db);
 }
 
+static void copy_file(const char *from, const char *to) {
+  char bytes[4096];
+  size_t size;
+  FILE *in = fopen(from, "rb");
+  FILE *out = fopen(to, "wb");
+  if (in == NULL || out == NULL) fail_msg("cannot copy %s (run from the root)", from);
+  while ((size = fread(bytes, 1, sizeof bytes, in)) > 0) fwrite(bytes, 1, size, out);
+  fclose(in);
+  fclose(out);
+}
+
+/*
+** The file holds a job of version 1 in the middle of its life: a bundle that is done, one that is claimed, a
+** key that has failed, and pending ones, of 40 rows.
+*/
+static void a_job_of_version_1_goes_on(void **state) {
+  (void)state;
+  char path[512];
+  copy_file("tests/vectors/scan_job_version_1.sqlite", database_path("version_1", path));
+  sqlite3 *db = database_open(path, 0);
+  assert_string_equal(database_text(db, "SELECT pending || ' ' || claimed || ' ' || done || ' ' || "
+                                        "failed || ' ' || rows FROM job_progress('job')"),
+                      "3 1 1 1 8");
+  work(db, "job", 100, "INSERT INTO out SELECT id, v FROM job WHERE restriction = ?1");
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 40 - 8 - 1);
+  database_must(
+      db,
+      "BEGIN; INSERT INTO out SELECT id, v FROM job WHERE restriction = (SELECT bundle FROM mine "
+      "WHERE n = 3)");
+  assert_string_equal(
+      database_text(db, "SELECT job_done('job', bundle, 'w3') FROM mine WHERE n = 3"), "1");
+  database_must(db, "COMMIT");
+  assert_int_equal(database_integer(db, "SELECT job_retry('job')"), 1);
+  assert_int_equal(
+      work(db, "job", 100, "INSERT INTO out SELECT id, v FROM job WHERE restriction = ?1"), 1);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM out JOIN events USING (id, v)"), 40);
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
+  close_database(db);
+  database_remove(path);
+}
+
 static void damage_is_reported_and_can_be_dropped(void **state) {
   (void)state;
   sqlite3 *db = database_open(":memory:", 0);
@@ -412,6 +453,7 @@ int main(void) {
       cmocka_unit_test(defensive_mode_protects_them_and_lets_jobs_work),
       cmocka_unit_test(renamed_and_made_anew),
       cmocka_unit_test(a_job_of_a_newer_version_is_left_alone),
+      cmocka_unit_test(a_job_of_version_1_goes_on),
       cmocka_unit_test(damage_is_reported_and_can_be_dropped),
       cmocka_unit_test(a_source_that_changes),
       cmocka_unit_test(schemas_cannot_call_what_changes_jobs),
