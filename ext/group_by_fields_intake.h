@@ -13,8 +13,13 @@
 
 typedef struct tr_group_intake tr_group_intake;
 
-/* A copy with no groups yet. TR_NO_MEMORY, TR_TOO_BIG. */
-tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_intake **copy, tr_error *err);
+/* What groups have in common, and the parts that the copies' groupings share, to be freed after them. */
+tr_code tr_group_intake_create_parts(const tr_group_intake *intake, tr_group_parts **parts,
+                                     tr_error *err);
+
+/* A copy with no groups yet, over those parts. TR_NO_MEMORY, TR_TOO_BIG. */
+tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,
+                             tr_group_intake **copy, tr_error *err);
 void tr_group_intake_free_copy(tr_group_intake *copy); /* NULL is fine */
 
 /* Adds a row, of as many arguments as there are. The error is the intake's. */
@@ -44,5 +49,8 @@ tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group
 ** right one.
 */
 int tr_group_intake_has_order(const tr_group_intake *intake);
+
+/* Whether keys that can look different are shown by an aggregate, so that their order does not matter. */
+int tr_group_intake_knows_looks(const tr_group_intake *intake);
 
 #endif

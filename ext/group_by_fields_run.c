@@ -366,13 +366,33 @@ static tr_code run_init(group_run *run, const tr_group_plan *plan, tr_group_resu
   return is_complete ? TR_OK : TR_NO_MEMORY;
 }
 
+/* In how many ways values of a field that are equal may look. */
+typedef enum looks {
+  ONE_LOOK,
+  SELDOM_MORE, /* 0.0 and -0.0, or numbers at the end of the integers */
+  SEVERAL
+} looks;
+
+static looks looks_of(const tr_group_plan *plan, const tr_group_field *key) {
+  if (key->column < 0 || key->collation != TR_COLLATION_BINARY) return SEVERAL;
+  switch (plan->source.columns[key->column].affinity) {
+  case TR_AFFINITY_TEXT: return ONE_LOOK;
+  case TR_AFFINITY_BLOB: return SEVERAL;
+  default: return SELDOM_MORE;
+  }
+}
+
 /*
-** Whether values of the field that are equal are shown alike, so that any row of a group may give the
-** key. (Not quite: -0.0 and 0.0 are equal; whoever merges groups finds out.)
+** Whether an aggregate must keep what the field's first row showed. Where all fields seldom have more than
+** one look, none does: whoever puts groups together finds out whether they had.
 */
-static int looks_one_way(const tr_group_plan *plan, const tr_group_field *key) {
-  if (key->column < 0 || key->collation != TR_COLLATION_BINARY) return 0;
-  return plan->source.columns[key->column].affinity != TR_AFFINITY_BLOB;
+static int needs_first(const tr_group_plan *plan, int key, int is_to_be_parallel) {
+  int has_several = 0;
+  if (plan->keys[key].is_foreign) return 1;
+  if (!is_to_be_parallel || looks_of(plan, &plan->keys[key]) == ONE_LOOK) return 0;
+  for (int i = 0; i < plan->key_count; i++)
+    has_several |= looks_of(plan, &plan->keys[i]) == SEVERAL;
+  return has_several;
 }
 
 static int has_foreign_collation(const tr_group_plan *plan) {
@@ -404,8 +424,7 @@ static tr_code lay_out(group_run *run, const tr_group_request *request, int is_t
   }
   for (int i = 0; i < plan->key_count && code == TR_OK; i++) {
     result->aggregate_of_key[i] = -1;
-    if (!plan->keys[i].is_foreign && !is_to_be_parallel) continue;
-    if (!plan->keys[i].is_foreign && looks_one_way(plan, &plan->keys[i])) continue;
+    if (!needs_first(plan, i, is_to_be_parallel)) continue;
     tr_group_input shown[] = {{.kind = TR_GROUP_VALUE, .sql = plan->keys[i].sql},
                               {.kind = TR_GROUP_ROW_KEY}};
     tr_combine first = {.fn = &tr_group_first_fn, .argument_count = 1};
@@ -425,8 +444,13 @@ static tr_code lay_out(group_run *run, const tr_group_request *request, int is_t
 
 /* --- copies, for other threads --------------------------------------------------------------- */
 
-tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_intake **created,
-                             tr_error *err) {
+tr_code tr_group_intake_create_parts(const tr_group_intake *intake, tr_group_parts **parts,
+                                     tr_error *err) {
+  return tr_group_parts_create(&intake->result->shape, parts, err);
+}
+
+tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,
+                             tr_group_intake **created, tr_error *err) {
   const tr_group_shape *shape = &from->result->shape;
   size_t inputs = (size_t)shape->input_count, values = (size_t)shape->key_count + inputs;
   *created = NULL;
@@ -440,7 +464,7 @@ tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_intake **crea
   if (copy->inputs == NULL || copy->row == NULL) code = tr_error_no_memory(err);
   if (code == TR_OK && inputs > 0)
     memcpy(copy->inputs, from->inputs, inputs * sizeof *copy->inputs);
-  if (code == TR_OK) code = tr_grouping_create(shape, &copy->grouping, err);
+  if (code == TR_OK) code = tr_grouping_create_shared(parts, &copy->grouping, err);
   if (code != TR_OK) {
     tr_group_intake_free_copy(copy);
     return code;
@@ -493,6 +517,13 @@ int tr_group_intake_has_order(const tr_group_intake *intake) {
   for (int i = 0; i < result->shape.aggregate_count; i++) {
     const tr_combine_fn *fn = result->aggregates[i].combine.fn;
     if (fn == &tr_group_rows_fn || fn == &tr_group_first_fn) return 1;
+  }
+  return 0;
+}
+
+int tr_group_intake_knows_looks(const tr_group_intake *intake) {
+  for (int i = 0; i < intake->result->shape.key_count; i++) {
+    if (intake->result->aggregate_of_key[i] >= 0) return 1;
   }
   return 0;
 }

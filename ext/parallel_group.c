@@ -5,8 +5,8 @@
 ** interrupted, and passes that on. Threads are started for a run and joined at its end, so none lives
 ** while no query runs; what stays between queries are connections.
 **
-** Putting together. Each worker has its own groups. Few of them are merged by the caller's thread; many
-** by the workers themselves, each the groups of one range of hashes.
+** Putting together. Each worker has its own groups while they are few, and those are merged at the end by
+** the caller's thread. Many groups are in parts that all workers share (grouping.h).
 */
 #include "parallel_group.h"
 
@@ -84,6 +84,7 @@ typedef struct parallel_run {
   tr_group_worker *workers[TR_MOST_WORKERS];
   int count;
   tr_worker_pool *pool;
+  tr_group_parts *parts; /* until the result owns them */
   tr_buffer first, last; /* keys; `last` is then made the end of the range */
   tr_run_report *report;
 } parallel_run;
@@ -100,19 +101,21 @@ static void interrupt_worker(void *context, int worker) {
   sqlite3_interrupt(tr_group_worker_db(((parallel_run *)context)->workers[worker]));
 }
 
-static tr_code flush(void *context, int worker, tr_error *err) {
+static tr_code finish(void *context, int worker, tr_error *err) {
   parallel_run *run = context;
-  return tr_grouping_flush(tr_group_worker_grouping(run->workers[worker]), err);
+  return tr_grouping_finish(tr_group_worker_grouping(run->workers[worker]), err);
 }
 
-static const tr_work work = {first_key, read_piece, interrupt_worker, flush};
+static const tr_work work = {first_key, read_piece, interrupt_worker, finish};
 
 /* Opens the workers: 1, 0 it cannot be, -1. */
 static int open_workers(parallel_run *run, int count, const char **reason, tr_error *err) {
   const tr_parallel_group *job = run->job;
   tr_error why = {0};
+  if (tr_group_intake_create_parts(job->intake, &run->parts, err) != TR_OK) return -1;
   for (int i = 0; i < count; i++) {
-    int opened = tr_group_worker_open(job, run->snapshots, i, &run->workers[i], reason, &why);
+    int opened =
+        tr_group_worker_open(job, run->parts, run->snapshots, i, &run->workers[i], reason, &why);
     if (opened < 0) *err = why;
     if (opened <= 0) return opened;
     run->count = i + 1;
@@ -164,22 +167,33 @@ static tr_code read_all(parallel_run *run, tr_error *err) {
   return code;
 }
 
-/* Adds all groups to those of the first worker. */
-static tr_code merge(parallel_run *run, tr_error *err) {
-  tr_grouping *into = tr_group_worker_grouping(run->workers[0]);
-  tr_code code = TR_OK;
-  for (int i = 1; i < run->count && code == TR_OK; i++) {
-    code = tr_grouping_merge(into, tr_group_worker_grouping(run->workers[i]), 0, 0, err);
-  }
-  return code;
-}
-
-static int run_workers(parallel_run *run, tr_grouping **grouping, tr_error *err) {
-  tr_code code = read_all(run, err);
-  if (code == TR_OK) code = merge(run, err);
+/*
+** Makes one grouping of all: 1; 0 where it shows that the order of rows does matter; -1.
+*/
+static int join(parallel_run *run, tr_grouping **grouping, const char **reason, tr_error *err) {
+  tr_grouping *all[TR_MOST_WORKERS];
+  for (int i = 0; i < run->count; i++) all[i] = tr_group_worker_grouping(run->workers[i]);
+  tr_code code = tr_grouping_join(all[0], all + 1, run->count - 1, err);
+  run->parts = NULL;
   if (code != TR_OK) return -1;
+  *reason = "a group has keys that are equal and look different, and shows the first";
+  if (tr_grouping_has_looks(all[0]) && !tr_group_intake_knows_looks(run->job->intake)) return 0;
   *grouping = tr_group_worker_take_grouping(run->workers[0]);
   return 1;
+}
+
+static int run_workers(parallel_run *run, tr_grouping **grouping, const char **reason,
+                       tr_error *err) {
+  return read_all(run, err) == TR_OK ? join(run, grouping, reason, err) : -1;
+}
+
+/* The other workers' groupings go before the first one's, which owns the parts. */
+static void close_workers(parallel_run *run) {
+  for (int i = run->count - 1; i >= 0; i--) tr_group_worker_close(run->workers[i]);
+  tr_group_parts_free(run->parts);
+  tr_worker_pool_free(run->pool);
+  tr_buffer_free(&run->first);
+  tr_buffer_free(&run->last);
 }
 
 int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, tr_error *err) {
@@ -197,11 +211,8 @@ int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, 
   }
   if (result == 1) {
     result = open_workers(&run, count, &reason, err);
-    if (result == 1) result = run_workers(&run, grouping, err);
-    for (int i = 0; i < run.count; i++) tr_group_worker_close(run.workers[i]);
-    tr_worker_pool_free(run.pool);
-    tr_buffer_free(&run.first);
-    tr_buffer_free(&run.last);
+    if (result == 1) result = run_workers(&run, grouping, &reason, err);
+    close_workers(&run);
     tr_snapshot_pool_end(run.snapshots);
   }
   run.report->reason = result == 0 ? reason : NULL;

@@ -58,8 +58,9 @@ typedef struct tr_group_worker tr_group_worker;
 ** Makes connection `index` of the pool ready for the job: 1; 0 it cannot run it, `*reason` says why; -1
 ** TR_NO_MEMORY. The worker and what it has prepared stay with the connection for the next query.
 */
-int tr_group_worker_open(const tr_parallel_group *job, tr_snapshot_pool *pool, int index,
-                         tr_group_worker **worker, const char **reason, tr_error *err);
+int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
+                         tr_snapshot_pool *pool, int index, tr_group_worker **worker,
+                         const char **reason, tr_error *err);
 
 /* The keys of the first and last row: 1, 0 there are none, -1. */
 int tr_group_worker_find_ends(tr_group_worker *worker, tr_buffer *first, tr_buffer *last,

@@ -267,8 +267,9 @@ static int reads_by_key(tr_group_worker *worker) {
   return reads;
 }
 
-int tr_group_worker_open(const tr_parallel_group *job, tr_snapshot_pool *pool, int index,
-                         tr_group_worker **opened, const char **reason, tr_error *err) {
+int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
+                         tr_snapshot_pool *pool, int index, tr_group_worker **opened,
+                         const char **reason, tr_error *err) {
   tr_group_worker *worker = tr_snapshot_pool_data(pool, index);
   *reason = "another connection cannot prepare the statement";
   if (worker == NULL) {
@@ -282,7 +283,7 @@ int tr_group_worker_open(const tr_parallel_group *job, tr_snapshot_pool *pool, i
     if (rc != SQLITE_OK) return 0;
   }
   tr_code code = open_run(worker, job, err);
-  if (code == TR_OK) code = tr_group_intake_copy(job->intake, &worker->intake, err);
+  if (code == TR_OK) code = tr_group_intake_copy(job->intake, parts, &worker->intake, err);
   if (code == TR_NO_MEMORY || code == TR_TOO_BIG) return -1;
   if (code == TR_OK && index == 0 && !reads_by_key(worker)) {
     *reason = "the primary key does not lie in ascending order";

@@ -47,6 +47,7 @@ struct tr_group_table {
   uint64_t memory;
   size_t states_size;
   size_t count;
+  int has_looks; /* a group was met that shows its key in another way */
   tr_group_index index;
   chunk *chunks;
   size_t chunk_count, chunk_capacity;
@@ -264,6 +265,19 @@ tr_code tr_group_table_add_inputs(tr_group_table *table, const tr_group *group,
   return TR_OK;
 }
 
+void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
+                                  const tr_group_row *row) {
+  if (group->real_fields == row->info.real_fields && group->exact_size == row->exact_size &&
+      memcmp(key_of(group) + group->key_size, row->bytes + row->info.size, row->exact_size) == 0) {
+    return;
+  }
+  table->has_looks = 1;
+}
+
+int tr_group_table_has_looks(const tr_group_table *table) {
+  return table->has_looks;
+}
+
 /* --- merging ------------------------------------------------------------------------------- */
 
 uint32_t tr_group_hash(const tr_group *group) {
@@ -276,6 +290,7 @@ tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *
   row.info = (tr_group_key_info){.size = group->key_size, .real_fields = group->real_fields};
   tr_group *into;
   tr_code code = tr_group_table_find_or_add(table, &row, &into, err);
+  if (code == TR_OK) tr_group_table_compare_looks(table, into, &row);
   for (int i = 0; i < table->shape.aggregate_count && code == TR_OK; i++) {
     const aggregate_plan *plan = &table->plans[i];
     const tr_combine *combine = plan->combine;
@@ -314,7 +329,7 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
   }
   memset(table, 0, size);
   table->shape = *shape;
-  table->counts_heap = account->limit != 0;
+  table->counts_heap = account->budget->limit != 0;
   table->account = account;
   for (int i = 0; i < shape->aggregate_count; i++) {
     const tr_group_aggregate *aggregate = &shape->aggregates[i];

@@ -59,6 +59,14 @@ tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *ro
 tr_code tr_group_table_add_inputs(tr_group_table *table, const tr_group *group,
                                   const tr_value *inputs, tr_error *err);
 
+/*
+** Notes whether `row`, which was found to be of `group`, would show its key in another way (1.0 in place
+** of 1): where the rows of a group do not come in their order, that matters. Merging notes it, too.
+*/
+void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
+                                  const tr_group_row *row);
+int tr_group_table_has_looks(const tr_group_table *table);
+
 /* Fetches from memory where a hash stands in the index; or the group that stands there. */
 void tr_group_table_prefetch_slot(const tr_group_table *table, uint32_t hash);
 void tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash);

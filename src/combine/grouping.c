@@ -6,12 +6,16 @@
 ** in whole words. The buffer of a part is worked off in order, a few rows at a time: the first pass
 ** asks for their slots in the index, the second for their groups, the third finds both there.
 **
+** Shared parts. Rows of several threads wait in buffers of each thread's own; whoever works one off holds
+** the part's lock. Nothing in a part is read without it until all have finished.
+**
 ** The cache. Where a key is one integer and groups are few, most rows are of a group that was
 ** seen a moment ago: it is found by the integer alone, without its encoding and without the index. Groups
 ** do not move, so what the cache says stays true.
 */
 #include "combine/grouping.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -45,10 +49,25 @@ typedef struct waiting_row {
 #define HEAD_SIZE ((sizeof(waiting_row) + 7) & ~(size_t)7)
 
 typedef struct hash_part {
-  tr_group_table *table;
-  uint8_t *rows; /* NULL: nothing waits */
+  tr_group_table *table; /* NULL: it is among the shared parts */
+  uint64_t table_memory; /* when rows were last added */
+  uint8_t *rows;         /* NULL: nothing waits */
   size_t used, capacity;
 } hash_part;
+
+/* A part of several groupings. */
+typedef struct shared_part {
+  pthread_mutex_t mutex;
+  tr_memory_account account;
+  tr_group_table *table; /* NULL: nothing is in it */
+} shared_part;
+
+struct tr_group_parts {
+  tr_group_shape shape;
+  tr_memory_budget budget;
+  atomic_int is_used; /* a grouping was cut */
+  shared_part parts[PARTS];
+};
 
 #define RECENT_LOG 12
 
@@ -59,9 +78,12 @@ typedef struct recent_group {
 
 struct tr_grouping {
   tr_group_shape shape;
+  tr_memory_budget budget; /* unless that of the shared parts is used */
   tr_memory_account account;
   tr_group_table *table; /* NULL: it is cut into parts */
   hash_part *parts;
+  tr_group_parts *shared; /* NULL: the parts are its own */
+  int owns_shared;
   tr_buffer scratch;    /* the key of the row in hand */
   tr_value *inputs;     /* of a row that waited */
   recent_group *recent; /* NULL: no cache */
@@ -79,9 +101,9 @@ static void read_inputs(tr_grouping *grouping, const waiting_row *row) {
   tr_group_key_values(at, grouping->shape.input_count, grouping->inputs);
 }
 
-static tr_code work_off_some(tr_grouping *grouping, hash_part *p, const waiting_row *const *rows,
-                             int count, tr_error *err) {
-  for (int i = 0; i < count; i++) tr_group_table_prefetch_group(p->table, rows[i]->hash);
+static tr_code work_off_some(tr_grouping *grouping, tr_group_table *table,
+                             const waiting_row *const *rows, int count, tr_error *err) {
+  for (int i = 0; i < count; i++) tr_group_table_prefetch_group(table, rows[i]->hash);
   tr_code code = TR_OK;
   for (int i = 0; i < count && code == TR_OK; i++) {
     const waiting_row *waiting = rows[i];
@@ -90,36 +112,80 @@ static tr_code work_off_some(tr_grouping *grouping, hash_part *p, const waiting_
                         .info = {waiting->key_size, waiting->real_fields, 0},
                         .bytes = (const uint8_t *)waiting + HEAD_SIZE};
     tr_group *group;
-    code = tr_group_table_find_or_add(p->table, &row, &group, err);
+    code = tr_group_table_find_or_add(table, &row, &group, err);
     if (code != TR_OK) return code;
+    if (grouping->shared != NULL) tr_group_table_compare_looks(table, group, &row);
     read_inputs(grouping, waiting);
-    code = tr_group_table_add_inputs(p->table, group, grouping->inputs, err);
+    code = tr_group_table_add_inputs(table, group, grouping->inputs, err);
   }
   return code;
 }
 
-/* Adds all rows that wait in a part. */
-static tr_code work_off(tr_grouping *grouping, hash_part *p, tr_error *err) {
+static int number_of(const tr_grouping *grouping, const hash_part *p) {
+  return (int)(p - grouping->parts);
+}
+
+/* The table of a part, to be given back with close_part; a shared one is locked, and made if need be. */
+static tr_code open_part(tr_grouping *grouping, int number, tr_group_table **table, tr_error *err) {
+  if (grouping->shared == NULL) {
+    *table = grouping->parts[number].table;
+    return TR_OK;
+  }
+  tr_code code = TR_OK;
+  shared_part *part = &grouping->shared->parts[number];
+  pthread_mutex_lock(&part->mutex);
+  if (part->table == NULL) {
+    code = tr_group_table_create(&grouping->shape, PART_BITS, &part->account, &part->table, err);
+  }
+  *table = part->table;
+  if (code != TR_OK) pthread_mutex_unlock(&part->mutex);
+  return code;
+}
+
+static void close_part(tr_grouping *grouping, int number) {
+  if (grouping->shared != NULL) pthread_mutex_unlock(&grouping->shared->parts[number].mutex);
+}
+
+/* The same for reading alone; NULL: an empty part. */
+static const tr_group_table *table_of(const tr_grouping *grouping, int number) {
+  if (grouping->shared != NULL) return grouping->shared->parts[number].table;
+  return grouping->parts[number].table;
+}
+
+static tr_code work_off_all(tr_grouping *grouping, hash_part *p, tr_group_table *table,
+                            tr_error *err) {
   const waiting_row *rows[TOGETHER];
   tr_code code = TR_OK;
   for (size_t at = 0; at < p->used && code == TR_OK;) {
     int count = 0;
     for (; count < TOGETHER && at < p->used; count++) {
       rows[count] = (const waiting_row *)(const void *)(p->rows + at);
-      tr_group_table_prefetch_slot(p->table, rows[count]->hash);
+      tr_group_table_prefetch_slot(table, rows[count]->hash);
       tr_prefetch(p->rows + at + ROWS_AHEAD);
       at += rows[count]->size;
     }
-    code = work_off_some(grouping, p, rows, count, err);
+    code = work_off_some(grouping, table, rows, count, err);
   }
   p->used = 0;
+  p->table_memory = tr_group_table_memory(table);
+  return code;
+}
+
+/* Adds all rows that wait in a part. */
+static tr_code work_off(tr_grouping *grouping, hash_part *p, tr_error *err) {
+  tr_group_table *table;
+  if (p->used == 0) return TR_OK;
+  tr_code code = open_part(grouping, number_of(grouping, p), &table, err);
+  if (code != TR_OK) return code;
+  code = work_off_all(grouping, p, table, err);
+  close_part(grouping, number_of(grouping, p));
   return code;
 }
 
 /* How large the buffer of a part should be by now. */
 static size_t wanted_capacity(const hash_part *p) {
   if (p->capacity == 0) return FIRST_BUFFER;
-  size_t share = (size_t)(tr_group_table_memory(p->table) / BUFFER_SHARE);
+  size_t share = (size_t)(p->table_memory / BUFFER_SHARE);
   size_t most = share < LEAST_FULL_BUFFER ? LEAST_FULL_BUFFER
                 : share > MOST_BUFFER     ? MOST_BUFFER
                                           : share;
@@ -145,6 +211,20 @@ static tr_code grow_buffer(tr_grouping *grouping, hash_part *p, tr_error *err) {
   return TR_OK;
 }
 
+/* Adds a row at once. */
+static tr_code add_to_part(tr_grouping *grouping, const tr_group_row *row, const tr_value *inputs,
+                           tr_error *err) {
+  tr_group_table *table;
+  tr_group *group;
+  tr_code code = open_part(grouping, part_of(row->hash), &table, err);
+  if (code != TR_OK) return code;
+  code = tr_group_table_find_or_add(table, row, &group, err);
+  if (code == TR_OK && grouping->shared != NULL) tr_group_table_compare_looks(table, group, row);
+  if (code == TR_OK) code = tr_group_table_add_inputs(table, group, inputs, err);
+  close_part(grouping, part_of(row->hash));
+  return code;
+}
+
 /* Lets a row wait, or adds it at once if it is longer than a buffer can be. */
 static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *row,
                                    const tr_value *inputs, tr_error *err) {
@@ -155,11 +235,7 @@ static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *ro
     tr_code code = work_off(grouping, p, err);
     if (code == TR_OK) code = grow_buffer(grouping, p, err);
     if (code != TR_OK) return code;
-    if (need > p->capacity) {
-      tr_group *group;
-      code = tr_group_table_find_or_add(p->table, row, &group, err);
-      return code == TR_OK ? tr_group_table_add_inputs(p->table, group, inputs, err) : code;
-    }
+    if (need > p->capacity) return add_to_part(grouping, row, inputs, err);
   }
   waiting_row *waiting = (waiting_row *)(void *)(p->rows + p->used);
   uint8_t *out = (uint8_t *)waiting + HEAD_SIZE;
@@ -191,11 +267,16 @@ static void free_parts(tr_grouping *grouping) {
 static tr_code merge_group(tr_grouping *grouping, const tr_group_table *from, const tr_group *group,
                            tr_error *err) {
   tr_group_table *table = grouping->table;
-  if (table == NULL) table = grouping->parts[part_of(tr_group_hash(group))].table;
-  return tr_group_table_merge_group(table, from, group, err);
+  if (table != NULL) return tr_group_table_merge_group(table, from, group, err);
+  int number = part_of(tr_group_hash(group));
+  tr_code code = open_part(grouping, number, &table, err);
+  if (code != TR_OK) return code;
+  code = tr_group_table_merge_group(table, from, group, err);
+  close_part(grouping, number);
+  return code;
 }
 
-/* Replaces the one table by parts that hold the same groups. After a failure there are both. */
+/* Replaces the one table by parts that hold the same groups; after a failure not all of them. */
 static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
   tr_group_table *whole = grouping->table;
   size_t size = PARTS * sizeof *grouping->parts;
@@ -204,39 +285,43 @@ static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
   grouping->parts = tr_malloc(size);
   if (grouping->parts == NULL) return tr_error_no_memory(err);
   memset(grouping->parts, 0, size);
-  for (int i = 0; i < PARTS && code == TR_OK; i++) {
+  for (int i = 0; i < PARTS && code == TR_OK && grouping->shared == NULL; i++) {
     tr_group_table **table = &grouping->parts[i].table;
     code = tr_group_table_create(&grouping->shape, PART_BITS, &grouping->account, table, err);
   }
+  if (grouping->shared != NULL) atomic_store(&grouping->shared->is_used, 1);
+  grouping->table = NULL;
   tr_group_table_cursor cursor = {0};
   for (const tr_group *group;
        code == TR_OK && (group = tr_group_table_next(whole, &cursor)) != NULL;) {
-    hash_part *p = &grouping->parts[part_of(tr_group_hash(group))];
-    code = tr_group_table_merge_group(p->table, whole, group, err);
+    code = merge_group(grouping, whole, group, err);
   }
-  if (code != TR_OK) return code;
   grouping->account.used -= tr_group_table_memory(whole);
   tr_group_table_free(whole);
-  grouping->table = NULL;
-  return TR_OK;
+  return code;
 }
 
 static int is_to_be_cut(const tr_grouping *grouping) {
-  uint64_t limit = grouping->account.limit;
+  uint64_t limit = grouping->account.budget->limit;
   return tr_group_table_memory(grouping->table) > ONE_TABLE_MEMORY &&
          (limit == 0 || limit >= LEAST_LIMIT);
 }
 
 /* --- the interface -------------------------------------------------------------------------- */
 
-tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **created, tr_error *err) {
+/* Without shared parts the grouping has a budget of its own. */
+static tr_code create(const tr_group_shape *shape, tr_group_parts *shared, tr_grouping **created,
+                      tr_error *err) {
   *created = NULL;
   tr_grouping *grouping = tr_malloc(sizeof *grouping);
   if (grouping == NULL) return tr_error_no_memory(err);
-  *grouping = (tr_grouping){.shape = *shape, .account = {sizeof *grouping, shape->memory_limit}};
+  *grouping = (tr_grouping){.shape = *shape, .shared = shared};
+  grouping->budget.limit = shape->memory_limit;
+  grouping->account.budget = shared == NULL ? &grouping->budget : &shared->budget;
   size_t inputs = ((size_t)shape->input_count + 1) * sizeof *grouping->inputs;
   size_t recent = shape->key_count == 1 ? sizeof *grouping->recent << RECENT_LOG : 0;
-  tr_code code = tr_memory_account_take(&grouping->account, inputs + recent, err);
+  tr_code code =
+      tr_memory_account_take(&grouping->account, sizeof *grouping + inputs + recent, err);
   if (code == TR_OK) grouping->inputs = tr_malloc(inputs);
   if (code == TR_OK && recent > 0) grouping->recent = tr_malloc(recent);
   if (code == TR_OK && (grouping->inputs == NULL || (recent > 0 && grouping->recent == NULL))) {
@@ -257,6 +342,14 @@ tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **created, t
 static tr_group_row encode(const tr_grouping *grouping, const tr_value *keys, uint8_t *out) {
   const tr_group_shape *shape = &grouping->shape;
   return tr_group_row_encode(keys, shape->collations, shape->key_count, shape->seed, out);
+}
+
+tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **created, tr_error *err) {
+  return create(shape, NULL, created, err);
+}
+
+tr_code tr_grouping_create_shared(tr_group_parts *parts, tr_grouping **created, tr_error *err) {
+  return create(&parts->shape, parts, created, err);
 }
 
 /* Makes room for a row's key, in both forms. */
@@ -331,6 +424,33 @@ tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {
   return code;
 }
 
+tr_code tr_grouping_finish(tr_grouping *grouping, tr_error *err) {
+  tr_code code = tr_grouping_flush(grouping, err);
+  int is_used = grouping->shared != NULL && atomic_load(&grouping->shared->is_used);
+  return code == TR_OK && is_used && grouping->table != NULL ? cut_into_parts(grouping, err) : code;
+}
+
+tr_code tr_grouping_join(tr_grouping *grouping, tr_grouping *const *others, int count,
+                         tr_error *err) {
+  tr_code code = TR_OK;
+  int is_in_parts = atomic_load(&grouping->shared->is_used);
+  grouping->owns_shared = 1;
+  for (int i = 0; i < count && code == TR_OK && !is_in_parts; i++) {
+    code = tr_grouping_merge(grouping, others[i], 0, 0, err);
+  }
+  return code;
+}
+
+int tr_grouping_has_looks(const tr_grouping *grouping) {
+  if (grouping->table != NULL) return tr_group_table_has_looks(grouping->table);
+  int has = 0;
+  for (int i = 0; i < PARTS; i++) {
+    const tr_group_table *table = table_of(grouping, i);
+    has |= table != NULL && tr_group_table_has_looks(table);
+  }
+  return has;
+}
+
 tr_code tr_grouping_ensure_one(tr_grouping *grouping, tr_error *err) {
   uint64_t none[1];
   tr_group_row row = encode(grouping, NULL, (uint8_t *)none);
@@ -346,8 +466,9 @@ tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, uint32
     end = first + (1 << (PART_BITS - bits));
   }
   for (int i = first; i < end; i++) {
-    const tr_group_table *table = from->table != NULL ? from->table : from->parts[i].table;
+    const tr_group_table *table = from->table != NULL ? from->table : table_of(from, i);
     tr_group_table_cursor cursor = {0};
+    if (table == NULL) continue;
     for (const tr_group *group; (group = tr_group_table_next(table, &cursor)) != NULL;) {
       if ((uint64_t)tr_group_hash(group) << bits >> 32 != part) continue;
       tr_code code = merge_group(grouping, table, group, err);
@@ -364,27 +485,35 @@ tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, uint32
 size_t tr_grouping_count(const tr_grouping *grouping) {
   if (grouping->table != NULL) return tr_group_table_count(grouping->table);
   size_t count = 0;
-  for (int i = 0; i < PARTS; i++) count += tr_group_table_count(grouping->parts[i].table);
+  for (int i = 0; i < PARTS; i++) {
+    const tr_group_table *table = table_of(grouping, i);
+    if (table != NULL) count += tr_group_table_count(table);
+  }
   return count;
 }
 
 uint64_t tr_grouping_memory(const tr_grouping *grouping) {
-  return grouping->account.used;
+  uint64_t used = grouping->account.used;
+  for (int i = 0; i < PARTS && grouping->shared != NULL; i++) {
+    used += grouping->shared->parts[i].account.used;
+  }
+  return used;
 }
 
 const tr_group *tr_grouping_next(const tr_grouping *grouping, tr_grouping_cursor *cursor) {
   if (grouping->table != NULL) return tr_group_table_next(grouping->table, &cursor->at);
   for (; cursor->part < PARTS; cursor->part++, cursor->at = (tr_group_table_cursor){0}) {
-    const tr_group_table *table = grouping->parts[cursor->part].table;
-    const tr_group *group = tr_group_table_next(table, &cursor->at);
+    const tr_group_table *table = table_of(grouping, cursor->part);
+    const tr_group *group = table == NULL ? NULL : tr_group_table_next(table, &cursor->at);
     if (group != NULL) return group;
   }
   return NULL;
 }
 
 const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate) {
-  const tr_group_table *any = grouping->table != NULL ? grouping->table : grouping->parts[0].table;
-  return tr_group_state(any, group, aggregate);
+  const tr_group_table *table = grouping->table;
+  if (table == NULL) table = table_of(grouping, part_of(tr_group_hash(group)));
+  return tr_group_state(table, group, aggregate);
 }
 
 void tr_grouping_free(tr_grouping *grouping) {
@@ -394,5 +523,33 @@ void tr_grouping_free(tr_grouping *grouping) {
   tr_buffer_free(&grouping->scratch);
   tr_free(grouping->inputs);
   tr_free(grouping->recent);
+  if (grouping->owns_shared) tr_group_parts_free(grouping->shared);
   tr_free(grouping);
+}
+
+/* --- shared parts ---------------------------------------------------------------------------- */
+
+tr_code tr_group_parts_create(const tr_group_shape *shape, tr_group_parts **created,
+                              tr_error *err) {
+  *created = NULL;
+  tr_group_parts *parts = tr_malloc(sizeof *parts);
+  if (parts == NULL) return tr_error_no_memory(err);
+  memset(parts, 0, sizeof *parts);
+  parts->shape = *shape;
+  parts->budget.limit = shape->memory_limit;
+  for (int i = 0; i < PARTS; i++) {
+    parts->parts[i].account.budget = &parts->budget;
+    pthread_mutex_init(&parts->parts[i].mutex, NULL);
+  }
+  *created = parts;
+  return TR_OK;
+}
+
+void tr_group_parts_free(tr_group_parts *parts) {
+  if (parts == NULL) return;
+  for (int i = 0; i < PARTS; i++) {
+    tr_group_table_free(parts->parts[i].table);
+    pthread_mutex_destroy(&parts->parts[i].mutex);
+  }
+  tr_free(parts);
 }

@@ -12,9 +12,10 @@
 ** Memory is what group_table.h says of groups, and for large groupings a buffer beside each part, of a
 ** quarter of the part or less. All is counted; under a limit rows do not wait where there is no room for it.
 **
-** Parallel use. Each thread fills its own grouping; those of one shape (seed included) are then merged:
-** part i of n holds the groups whose hash falls into the i-th n-th, so n threads can merge one part
-** each of all groupings into n new ones, and none waits for another.
+** Parallel use. Each thread fills its own grouping; those of one shape (seed included) are then merged.
+** Groupings that were made over shared parts do most of that as they go: the parts that one of them is
+** cut into are the same for all, so that many groups take memory once, and each thread adds a buffer full
+** of rows to a part at a time, under that part's lock.
 **
 ** Thread-safety: a grouping belongs to one thread at a time; those that nobody changes may be read by
 ** many (tr_grouping_merge reads `from`).
@@ -28,6 +29,33 @@ typedef struct tr_grouping tr_grouping;
 
 /* `shape` is borrowed, and what it points to. TR_NO_MEMORY, TR_TOO_BIG. */
 tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **grouping, tr_error *err);
+
+/* What several groupings share: the parts that large ones are cut into, and the limit of memory. */
+typedef struct tr_group_parts tr_group_parts;
+
+/* `shape` is borrowed, and what it points to. TR_NO_MEMORY. */
+tr_code tr_group_parts_create(const tr_group_shape *shape, tr_group_parts **parts, tr_error *err);
+void tr_group_parts_free(tr_group_parts *parts); /* after its groupings; NULL is fine */
+
+/* A grouping over shared parts. Errors as above. */
+tr_code tr_grouping_create_shared(tr_group_parts *parts, tr_grouping **grouping, tr_error *err);
+
+/*
+** For when no grouping over the parts gets any more rows: adds the rows that wait, and if any of the
+** groupings was cut, moves what this one has to the parts, too. To be called for each; several threads may
+** do so for theirs at a time.
+*/
+tr_code tr_grouping_finish(tr_grouping *grouping, tr_error *err);
+
+/*
+** After that: makes `grouping`, whose parts it owns from then on, the one that has the groups of all
+** `others`, which are good for nothing but to be freed, before it.
+*/
+tr_code tr_grouping_join(tr_grouping *grouping, tr_grouping *const *others, int count,
+                         tr_error *err);
+
+/* Whether equal keys were met that look different (1 and 1.0), by merging or in shared parts. */
+int tr_grouping_has_looks(const tr_grouping *grouping);
 
 /*
 ** Adds one row: `keys` are its key_count values, `inputs` its input_count ones; bytes are borrowed for

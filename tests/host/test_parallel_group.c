@@ -208,7 +208,7 @@ static void same_rows_with_any_number_of_workers(void **state) {
     sqlite3 *db = open_db("same.db");
     run(db, "PRAGMA synchronous = off; DROP TABLE IF EXISTS t");
     run(db, sources[s]);
-    fill(db, "t", test_effort(20000) + 2000);
+    fill(db, "t", test_effort(40000) + 2000);
     for (size_t i = 0; i < QUERIES; i++) {
       char *one = group(db, "t", &queries[i], 1);
       if (queries[i].native != NULL) assert_rows(db, queries[i].native, one);

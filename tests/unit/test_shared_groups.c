@@ -1,0 +1,222 @@
+/*
+** Groupings of several threads over shared parts: whether few groups or many, the one that they are joined
+** to has every row of all, memory is bounded over all of them, and nothing is lost when it runs out.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "combine/grouping.h"
+#include "effort.h"
+#include "test_memory.h"
+
+enum { THREADS = 4 };
+
+static tr_code count_add(const tr_combine *combine, void *state, const tr_value *inputs,
+                         tr_error *err) {
+  (void)combine, (void)inputs, (void)err;
+  ++*(int64_t *)state;
+  return TR_OK;
+}
+
+static tr_code count_merge(const tr_combine *combine, void *state, const void *other,
+                           tr_error *err) {
+  (void)combine, (void)err;
+  *(int64_t *)state += *(const int64_t *)other;
+  return TR_OK;
+}
+
+static const tr_combine_fn count_fn = {.name = "count",
+                                       .state_size = sizeof(int64_t),
+                                       .add_input = count_add,
+                                       .merge_accumulators = count_merge};
+
+static const tr_collation collations[] = {TR_COLLATION_BINARY};
+static const tr_group_aggregate aggregates[] = {{.combine = {.fn = &count_fn}}};
+
+static tr_group_shape shape_with(uint64_t limit) {
+  return (tr_group_shape){.key_count = 1,
+                          .collations = collations,
+                          .aggregate_count = 1,
+                          .aggregates = aggregates,
+                          .memory_limit = limit};
+}
+
+/* One thread: keys 0 to `keys` - 1, as often as it takes, from an offset of its own. */
+typedef struct filler {
+  pthread_t thread;
+  tr_grouping *grouping;
+  int64_t keys, rows, offset;
+  int has_reals; /* every other time the key is a REAL */
+  pthread_barrier_t *barrier;
+  tr_code code;
+  tr_error err;
+} filler;
+
+static void *fill(void *pointer) {
+  filler *f = pointer;
+  for (int64_t i = 0; i < f->rows && f->code == TR_OK; i++) {
+    int64_t number = (i + f->offset) % f->keys;
+    tr_value key = tr_value_integer(number);
+    if (f->has_reals && i % 2 == 1) key = tr_value_real((double)number);
+    f->code = tr_grouping_add(f->grouping, &key, NULL, &f->err);
+  }
+  pthread_barrier_wait(f->barrier);
+  if (f->code == TR_OK) f->code = tr_grouping_finish(f->grouping, &f->err);
+  return NULL;
+}
+
+/* Fills with all threads and joins; the result, or NULL and the first error. */
+static tr_grouping *fill_all(const tr_group_shape *shape, int64_t keys, int64_t rows,
+                             int64_t spread, int has_reals, uint64_t *memory, tr_error *err) {
+  tr_group_parts *parts;
+  filler fillers[THREADS];
+  tr_grouping *all[THREADS];
+  pthread_barrier_t barrier;
+  tr_code code = tr_group_parts_create(shape, &parts, err);
+  assert_int_equal(code, TR_OK);
+  pthread_barrier_init(&barrier, NULL, THREADS);
+  for (int i = 0; i < THREADS; i++) {
+    fillers[i] = (filler){.keys = keys,
+                          .rows = rows,
+                          .offset = i * spread,
+                          .has_reals = has_reals,
+                          .barrier = &barrier};
+    assert_int_equal(tr_grouping_create_shared(parts, &fillers[i].grouping, err), TR_OK);
+    all[i] = fillers[i].grouping;
+  }
+  for (int i = 0; i < THREADS; i++) pthread_create(&fillers[i].thread, NULL, fill, &fillers[i]);
+  for (int i = 0; i < THREADS; i++) pthread_join(fillers[i].thread, NULL);
+  pthread_barrier_destroy(&barrier);
+  for (int i = 0; i < THREADS && code == TR_OK; i++) {
+    code = fillers[i].code;
+    if (code != TR_OK) *err = fillers[i].err;
+  }
+  *memory = tr_grouping_memory(all[0]);
+  if (code == TR_OK) code = tr_grouping_join(all[0], all + 1, THREADS - 1, err);
+  for (int i = 1; i < THREADS; i++) tr_grouping_free(all[i]);
+  if (code == TR_OK) return all[0];
+  /* Nothing was joined, so nobody owns the parts. */
+  tr_grouping_free(all[0]);
+  tr_group_parts_free(parts);
+  return NULL;
+}
+
+static void every_row_is_in_the_joined_one(void **state) {
+  (void)state;
+  static const struct {
+    int64_t keys, rows, spread;
+  } cases[] = {
+      {1, 10000, 1},          {10, 10000, 3},         {1000, 10000, 77}, {50000, 120000, 1237},
+      {200000, 400000, 1237}, {200000, 50000, 50000}, /* only all together are many */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tr_group_shape shape = shape_with(0);
+    tr_error err;
+    uint64_t memory;
+    int64_t keys = cases[i].keys, rows = cases[i].rows;
+    long live = test_memory_live();
+    tr_grouping *joined = fill_all(&shape, keys, rows, cases[i].spread, 0, &memory, &err);
+    assert_non_null(joined);
+    assert_int_equal(tr_grouping_count(joined), keys);
+    assert_false(tr_grouping_has_looks(joined));
+    int64_t total = 0, groups = 0;
+    const tr_group *group;
+    for (tr_grouping_cursor c = {0}; (group = tr_grouping_next(joined, &c)) != NULL; groups++) {
+      total += *(const int64_t *)tr_grouping_state(joined, group, 0);
+      assert_int_equal(tr_group_key_field(group, 0).type, TR_INTEGER);
+    }
+    assert_int_equal(groups, keys);
+    assert_int_equal(total, THREADS * rows);
+    tr_grouping_free(joined);
+    assert_int_equal(test_memory_live(), live);
+  }
+}
+
+static void looks_are_noticed(void **state) {
+  (void)state;
+  static const int64_t keys[] = {11, 100001};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    tr_group_shape shape = shape_with(0);
+    tr_error err;
+    uint64_t memory;
+    tr_grouping *joined = fill_all(&shape, keys[i], 3 * keys[i], 1237, 1, &memory, &err);
+    assert_non_null(joined);
+    assert_int_equal(tr_grouping_count(joined), keys[i]);
+    assert_true(tr_grouping_has_looks(joined));
+    tr_grouping_free(joined);
+  }
+}
+
+static void the_limit_is_for_all_together(void **state) {
+  (void)state;
+  for (uint64_t limit = 1000000; limit <= 100000000; limit *= 10) {
+    tr_group_shape shape = shape_with(limit);
+    tr_error err = {0};
+    uint64_t memory;
+    long live = test_memory_live();
+    tr_grouping *joined = fill_all(&shape, INT64_MAX, INT32_MAX, INT32_MAX, 0, &memory, &err);
+    assert_null(joined);
+    assert_int_equal(err.code, TR_TOO_BIG);
+    assert_non_null(strstr(err.message, "limit of 1"));
+    assert_true(memory <= limit); /* the parts', and of one thread alone */
+    assert_int_equal(test_memory_live(), live);
+  }
+}
+
+/* Two groupings in one thread, so that the n-th allocation is always the same one. */
+static tr_code run_in_turns(tr_error *err) {
+  tr_group_shape shape = shape_with(0);
+  tr_group_parts *parts = NULL;
+  tr_grouping *all[2] = {NULL, NULL};
+  int owns = 0;
+  tr_code code = tr_group_parts_create(&shape, &parts, err);
+  for (int i = 0; i < 2 && code == TR_OK; i++)
+    code = tr_grouping_create_shared(parts, &all[i], err);
+  for (int64_t i = 0; i < 140000 && code == TR_OK; i++) {
+    tr_value key = tr_value_integer(i);
+    code = tr_grouping_add(all[i % 3 == 0], &key, NULL, err);
+  }
+  for (int i = 0; i < 2 && code == TR_OK; i++) code = tr_grouping_finish(all[i], err);
+  if (code == TR_OK) {
+    code = tr_grouping_join(all[0], &all[1], 1, err);
+    owns = 1;
+  }
+  if (code == TR_OK) assert_int_equal(tr_grouping_count(all[0]), 140000);
+  tr_grouping_free(all[1]);
+  tr_grouping_free(all[0]);
+  if (!owns) tr_group_parts_free(parts);
+  return code;
+}
+
+static void failing_allocations_lose_nothing(void **state) {
+  (void)state;
+  long live = test_memory_live(), step = 100 / test_effort(100);
+  for (long n = 1;; n += step) {
+    tr_error err = {0};
+    test_memory_fail_at(n);
+    tr_code code = run_in_turns(&err);
+    int has_failed = test_memory_has_failed();
+    test_memory_fail_at(0);
+    assert_int_equal(test_memory_live(), live);
+    assert_int_equal(code, has_failed ? TR_NO_MEMORY : TR_OK);
+    if (!has_failed) break;
+    if (n > 40) n += 150;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_row_is_in_the_joined_one),
+      cmocka_unit_test(looks_are_noticed),
+      cmocka_unit_test(the_limit_is_for_all_together),
+      cmocka_unit_test(failing_allocations_lose_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
