@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "group_by_fields_parts.h"
+#include "group_by_fields_run.h"
 #include "host/module_arguments.h"
 
 enum { BY_NAMES, BY_IDS, BY_ACCESS, GLOBALLY, WHERE, WORKERS, EMIT, MEMORY, CLAUSE_COUNT };
@@ -58,7 +59,9 @@ void *tr_group_grown(tr_group_planner *p, void **items, int count, size_t size) 
 char *tr_group_parenthesised(tr_group_planner *p, const char *text) {
   tr_buffer sql = {0};
   char *copy = NULL;
-  if (tr_expression_append(&sql, text, p->err) == TR_OK) {
+  if (sqlite3_strlike("%" TR_GROUP_INNER_FUNCTION "%", text, 0) == 0) {
+    tr_group_refuse(p, text, TR_GROUP_INNER_FUNCTION "() is for group_by_fields alone");
+  } else if (tr_expression_append(&sql, text, p->err) == TR_OK) {
     copy = sqlite3_mprintf("%.*s", (int)sql.size, sql.data);
     tr_group_check_text(p, copy);
   }

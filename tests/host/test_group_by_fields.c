@@ -1,0 +1,286 @@
+/*
+** group_by_fields as a table among others: joins, IN, nested uses, what a query looks at; and what stops
+** it: limits, interrupts, authorizers, changed tables, misuse.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "database.h"
+
+static sqlite3 *db;
+
+static int set_up(void **state) {
+  (void)state;
+  db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, g INT, name TEXT, x)");
+  database_must(db, "INSERT INTO t SELECT value, value % 10, 'n' || (value % 7), value "
+                    "FROM counting_input(1000)");
+  database_must(db, "CREATE VIRTUAL TABLE temp.by_g USING group_by_fields(t, by_field_names(g), "
+                    "sum(x) AS s, count(*) AS n)");
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  return sqlite3_close(db) != SQLITE_OK;
+}
+
+/* --- what a query gives ------------------------------------------------------------------------- */
+
+static void test_answers(void **state) {
+  (void)state;
+  static const struct {
+    const char *query, *answer;
+  } cases[] = {
+      {"SELECT group_concat(g || ':' || s) FROM (SELECT * FROM by_g ORDER BY g)",
+       "0:49500,1:49600,2:49700,3:49800,4:49900,5:50000,6:50100,7:50200,8:50300,9:50400"},
+      {"SELECT s FROM by_g WHERE g = 3", "49800"},
+      {"SELECT count(*) FROM by_g WHERE g = 11", "0"},
+      {"SELECT count(*) FROM by_g WHERE g = NULL", "0"},
+      {"SELECT sum(n) FROM by_g WHERE g IN (1, 5, 5, NULL, 'x', 99)", "200"},
+      {"SELECT sum(n) FROM by_g WHERE g IN (SELECT DISTINCT g FROM t WHERE g > 6)", "300"},
+      {"SELECT sum(n) FROM by_g WHERE g BETWEEN 2 AND 4 AND n > 0", "300"},
+      {"SELECT count(*) FROM by_g AS a JOIN by_g AS b ON a.g = b.g", "10"},
+      {"SELECT count(*) FROM t JOIN by_g USING (g) WHERE t.x = by_g.n", "1"},
+      {"SELECT sum((SELECT s FROM by_g WHERE by_g.g = t.g)) FROM t WHERE id < 10", "499500"},
+      {"SELECT count(*) FROM t LEFT JOIN by_g ON by_g.g = t.g + 5 WHERE by_g.g IS NULL", "500"},
+      {"WITH w AS (SELECT * FROM by_g) SELECT (SELECT sum(n) FROM w) + (SELECT sum(s) FROM w)",
+       "500500"},
+      {"SELECT group_concat(rowid) FROM by_g", "1,2,3,4,5,6,7,8,9,10"},
+      /* Many values are left to SQLite. */
+      {"SELECT sum(n) FROM by_g WHERE g IN (SELECT value FROM counting_input(5000))", "1000"},
+      /* The ad hoc form in a join: its arguments may come from the other table. */
+      {"SELECT group_concat(value ->> 's') FROM (SELECT 't' AS name, 'g < 2' AS w) JOIN "
+       "group_by_fields(name, 'g', 'sum(x) AS s', w)",
+       "49500,49600"},
+      {"SELECT count(*) FROM group_by_fields('t', 'g', 'count(*)', NULL, NULL)", "10"},
+      {"SELECT value ->> 'n' FROM group_by_fields('t', NULL, 'count(*) AS n', 'g = 1', 2)", "100"},
+      /* Key objects nest as JSON. */
+      {"SELECT json_array(key, value) FROM group_by_fields('t', 'g', 'min(x) AS lo', 'g = 1')",
+       "[{\"g\":1},{\"lo\":1}]"},
+      /* Groups of groups. */
+      {"SELECT value ->> 'm' FROM group_by_fields('by_g', '', 'max(s) AS m')", "50400"},
+      {"SELECT value ->> 'c' FROM group_by_fields('t', '', 'count(*) AS c', "
+       "'g IN (SELECT g FROM by_g WHERE s > 50000)')",
+       "400"},
+      {"SELECT count(*) FROM group_by_fields('t', 'upper(name) AS u, g', 'count(*)')", "70"},
+      {"SELECT value ->> 'a' FROM group_by_fields('t', '', "
+       "'count(*) FILTER (WHERE g > 5 AND name <> ''n,)'') AS a')",
+       "400"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *answer = database_text(db, cases[i].query);
+    if (strcmp(answer, cases[i].answer) != 0) fail_msg("%s gives %s", cases[i].query, answer);
+  }
+}
+
+/* Aggregates that the query does not look at are not computed: this one's sum does not fit. */
+static void test_only_what_is_looked_at(void **state) {
+  (void)state;
+  database_must(db, "CREATE TABLE big(x)");
+  database_must(db, "INSERT INTO big VALUES (9223372036854775807), (1)");
+  database_must(db,
+                "CREATE VIRTUAL TABLE temp.b USING group_by_fields(big, globally(), sum(x) AS s, "
+                "count(*) AS n)");
+  assert_string_equal(database_text(db, "SELECT n FROM b"), "2");
+  assert_string_equal(database_text(db, "SELECT s FROM b"),
+                      "error: group_by_fields: integer overflow: sum() is 9223372036854775808");
+}
+
+/* A sample picks by the row's key: the same one, however the rows come. */
+static void test_samples_repeat(void **state) {
+  (void)state;
+  const char *sample = "SELECT value ->> 's' FROM group_by_fields('t', '', 'sample(x, 5) AS s')";
+  const char *first = database_text(db, sample);
+  assert_int_equal(*first, '[');
+  for (int i = 0; i < 5; i++) assert_string_equal(database_text(db, sample), first);
+  database_must(db, "CREATE TABLE w(id INTEGER PRIMARY KEY, x) WITHOUT ROWID");
+  database_must(db, "INSERT INTO w SELECT id, x FROM t");
+  sample = "SELECT value ->> 's' FROM group_by_fields('w', '', 'sample(x, 5) AS s')";
+  first = database_text(db, sample);
+  for (int i = 0; i < 5; i++) assert_string_equal(database_text(db, sample), first);
+}
+
+/* --- schemas and changes -------------------------------------------------------------------------- */
+
+static void test_tables_of_all_kinds(void **state) {
+  (void)state;
+  database_must(db, "ATTACH ':memory:' AS \"aux db\"");
+  database_must(db, "CREATE TABLE \"aux db\".\"select\"(\"group\", \"a b\", \"x\"\"y\")");
+  database_must(db, "INSERT INTO \"aux db\".\"select\" VALUES (1, 2, 3), (1, 4, 5)");
+  database_must(db, "CREATE TEMP TABLE tt AS SELECT 1 AS a, 2 AS b");
+  assert_string_equal(
+      database_text(db, "SELECT key || value FROM group_by_fields('\"aux db\".\"select\"', "
+                        "'\"group\"', 'sum(\"a b\") AS s, max(\"x\"\"y\") AS \"m n\"')"),
+      "{\"group\":1}{\"s\":6,\"m n\":5}");
+  assert_string_equal(
+      database_text(db, "SELECT value FROM group_by_fields('tt', 'a', 'sum(b) AS s')"),
+      "{\"s\":2}");
+  assert_string_equal(
+      database_text(db, "SELECT count(*) FROM group_by_fields('sqlite_schema', 'type')"), "1");
+}
+
+static void test_table_changes(void **state) {
+  (void)state;
+  database_must(db, "INSERT INTO t VALUES (5000, 77, 'new', 1)");
+  assert_string_equal(database_text(db, "SELECT n FROM by_g WHERE g = 77"), "1");
+  database_must(db, "ALTER TABLE t ADD COLUMN y");
+  assert_string_equal(database_text(db, "SELECT n FROM by_g WHERE g = 77"), "1");
+  database_must(db, "DROP TABLE t");
+  const char *text = database_text(db, "SELECT n FROM by_g WHERE g = 77");
+  if (strncmp(text, "error: group_by_fields: ", 24) != 0) fail_msg("%s", text);
+  database_must(db, "CREATE TABLE t(g INT, x)");
+  text = database_text(db, "SELECT count(*) FROM by_g");
+  if (strncmp(text, "error: group_by_fields: ", 24) != 0) fail_msg("%s", text);
+}
+
+/* --- what stops it ------------------------------------------------------------------------------------ */
+
+static void test_memory_limit(void **state) {
+  (void)state;
+  database_must(db, "CREATE VIRTUAL TABLE temp.small USING group_by_fields(t, by_field_names(id), "
+                    "sum(x) AS s, memory(20000), workers(1))");
+  database_must(db, "CREATE VIRTUAL TABLE temp.enough USING group_by_fields(t, by_field_names(id), "
+                    "sum(x) AS s, memory(1000000), workers(1))");
+  assert_string_equal(database_text(db, "SELECT count(*), sum(s) FROM small"),
+                      "error: group_by_fields: the groups need more than the limit of 20000 bytes");
+  assert_string_equal(database_text(db, "SELECT sum(s) FROM enough"), "499500");
+  /* What accumulators own counts. */
+  database_must(db, "CREATE VIRTUAL TABLE temp.rows_of_all USING group_by_fields(t, globally(), "
+                    "memory(20000), workers(1))");
+  const char *text = database_text(db, "SELECT rows FROM rows_of_all");
+  assert_non_null(strstr(text, "more than the limit of 20000 bytes"));
+}
+
+static int stop(void *calls) {
+  return ++*(int *)calls > 20;
+}
+
+static void test_interrupt(void **state) {
+  (void)state;
+  int calls = 0;
+  sqlite3_progress_handler(db, 1000, stop, &calls);
+  database_must(db,
+                "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
+                "FROM n) SELECT i % 1000 AS g, i FROM n");
+  sqlite3_stmt *stmt;
+  const char *query = "SELECT * FROM group_by_fields('endless', 'g', 'sum(i) AS s')";
+  assert_int_equal(sqlite3_prepare_v2(db, query, -1, &stmt, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(stmt), SQLITE_INTERRUPT);
+  sqlite3_finalize(stmt);
+  sqlite3_progress_handler(db, 0, NULL, NULL);
+  /* The connection is as good as before. */
+  assert_string_equal(database_text(db, "SELECT sum(n) FROM by_g"), "1000");
+}
+
+static int deny_x(void *unused, int action, const char *a, const char *b, const char *c,
+                  const char *d) {
+  (void)unused, (void)c, (void)d;
+  int is_denied = action == SQLITE_READ && a != NULL && strcmp(a, "t") == 0 && strcmp(b, "x") == 0;
+  return is_denied ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void test_authorizer(void **state) {
+  (void)state;
+  sqlite3_set_authorizer(db, deny_x, NULL);
+  assert_string_equal(database_text(db, "SELECT s FROM by_g"),
+                      "error: group_by_fields: access to t.x is prohibited");
+  assert_string_equal(database_text(db, "SELECT sum(n) FROM by_g"), "1000");
+  sqlite3_set_authorizer(db, NULL, NULL);
+}
+
+/* The inner function is of no use to anybody else, even where a run is going on. */
+static void test_inner_function(void **state) {
+  (void)state;
+  static const char *const misuses[] = {
+      "SELECT tranche_group()",
+      "SELECT tranche_group(1, 2)",
+      "SELECT tranche_group(g, x, 1) FROM t",
+      "SELECT * FROM group_by_fields('t', 'g', 'sum(x) AS s', 'id > (SELECT tranche_group(g, x) "
+      "FROM t)')",
+      "SELECT * FROM group_by_fields('t', 'g', 'sum((SELECT tranche_group(id, g) FROM t)) AS s')",
+  };
+  for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) {
+    const char *text = database_text(db, misuses[i]);
+    if (strstr(text, "is for group_by_fields alone") == NULL) fail_msg("%s: %s", misuses[i], text);
+  }
+  assert_string_equal(database_text(db, "SELECT sum(n) FROM by_g"), "1000");
+}
+
+/* SQL text of the arguments is the user's: it must not come out of a file or a view. */
+static void test_only_direct(void **state) {
+  (void)state;
+  static const char *const refused[] = {
+      "CREATE VIRTUAL TABLE main.kept USING group_by_fields(t, by_field_names(g), sum(x))",
+      "CREATE VIRTUAL TABLE kept USING group_by_fields(t, by_field_names(g), sum(x))",
+  };
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    assert_int_equal(database_run(db, refused[i]), SQLITE_ERROR);
+    assert_string_equal(sqlite3_errmsg(db), "group_by_fields: the table must be in temp: CREATE "
+                                            "VIRTUAL TABLE temp.kept");
+  }
+  database_must(db, "CREATE VIEW v AS SELECT * FROM group_by_fields('t', 'g', 'sum(x) AS s')");
+  assert_string_equal(database_text(db, "SELECT * FROM v"),
+                      "error: unsafe use of virtual table \"group_by_fields\"");
+}
+
+static void test_refused_arguments(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments, *message;
+  } cases[] = {
+      {"t, by_field_names(g), group_concat(x)",
+       "no such aggregate here: group_concat(); there are count, "},
+      {"t, by_field_names(g), avg(x)", "no such aggregate here: avg(); there are count, sum, "},
+      {"t, by_field_names(g), sum(DISTINCT x)", "DISTINCT x: DISTINCT is not for here"},
+      {"t, by_field_names(g), sum(x, 1)", "sum() takes at most 1 arguments"},
+      {"t, by_field_names(g), sum()", "sum()"},
+      {"t, by_field_names(g), sum(*)", "syntax error"},
+      {"t, by_field_names(g), top_largest(x, 'a')", "top_largest(): argument n"},
+      {"t, by_field_names(g), top_largest(x, g)", "argument n = g: must be a constant"},
+      {"t, by_field_names(g), sum(x) AS g", "g: two columns of that name"},
+      {"t, by_field_names(g, g)", "g: two columns of that name"},
+      {"t, by_field_names(g), sum(x), sum(x)", "sum(x): two columns of that name"},
+      {"t, by_field_names(g), sum(x) + 1", "must be an aggregate"},
+      {"t, by_field_names(), sum(x)", "by_field_names"},
+      {"t, by_field_ids(-1), sum(x)", "-1 is no position of a column: 0 to 3"},
+      {"t, by_field_ids(4), sum(x)", "4 is no position of a column: 0 to 3"},
+      {"t, by_field_access(name..x), sum(x)", "field path 'name..x', at 6"},
+      {"t, by_field_access(nam.x), sum(x)", "no such field: nam in main.t"},
+      {"t, by_field_access('name.\"a\"\"b\"'), sum(x)", "cannot hold a name with a quote"},
+      {"t, by_field_names(g), emit(accumulators)", "emit(accumulators) needs an aggregate"},
+      {"t, by_field_names(g), emit(blobs), sum(x)", "emit"},
+      {"t, by_field_names(g), memory(0), sum(x)", "memory"},
+      {"t, by_field_names(g), workers(0), sum(x)", "workers"},
+      {"t, by_field_names(g), where(), sum(x)", "where"},
+      {"t, by_field_names(g), where(missing > 1), sum(x)", "no such column: missing"},
+      {"missing, by_field_names(g), sum(x)", "no such table: missing"},
+      {"t, by_field_names(g COLLATE missing AS g), sum(x)", "no such collation sequence: missing"},
+      {"t, by_field_names(name), min(name COLLATE NOCASE)", "only BINARY is compared here"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE temp.x USING group_by_fields(%s)",
+                                cases[i].arguments);
+    if (database_run(db, sql) == SQLITE_OK) fail_msg("%s: accepted", sql);
+    const char *message = sqlite3_errmsg(db);
+    if (strstr(message, cases[i].message) == NULL) fail_msg("%s: %s", sql, message);
+    if (strncmp(message, "group_by_fields", 15) != 0) fail_msg("%s: %s", sql, message);
+    sqlite3_free(sql);
+  }
+}
+
+int main(void) {
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(test_answers),           TEST(test_only_what_is_looked_at),
+      TEST(test_samples_repeat),    TEST(test_tables_of_all_kinds),
+      TEST(test_table_changes),     TEST(test_memory_limit),
+      TEST(test_interrupt),         TEST(test_authorizer),
+      TEST(test_inner_function),    TEST(test_only_direct),
+      TEST(test_refused_arguments),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
