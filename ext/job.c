@@ -55,6 +55,8 @@ void tr_job_forget_statements(tr_job *job) {
 static void forget_source(tr_job *job) {
   tr_statement_reader_free(job->keys);
   job->keys = NULL;
+  sqlite3_finalize(job->statements[TR_SOURCE_ROWIDS]);
+  job->statements[TR_SOURCE_ROWIDS] = NULL;
   if (job->has_source) tr_source_table_free(&job->source);
   job->has_source = 0;
 }
@@ -228,7 +230,7 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 
 /* --- Statements --------------------------------------------------------------------------- */
 
-/* In these texts @ is the table of bundles, # that of the job, $ the columns of a bundle. */
+/* What stands for what in these texts is said at tr_job_append_sql. */
 #define EXPIRED                          \
   "CASE WHEN boot = ?1 THEN until <= ?2" \
   " ELSE ?3 NOT BETWEEN claimed_at AND claimed_at + (until - since) / 1000 - 1 END"
@@ -262,6 +264,7 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_RECENT] = "SELECT sum(keys), min(claimed_at), max(finished_at) FROM"
                       " (SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
                       " ORDER BY bundle DESC LIMIT 200)",
+    [TR_SOURCE_ROWIDS] = "SELECT % FROM & WHERE % BETWEEN ?1 AND ?2 ORDER BY % LIMIT 2 OFFSET ?3",
 };
 
 /* The columns of a bundle, in the order in which bundles.c reads and binds them. */
@@ -289,6 +292,8 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
     case '@': append_shadow(job, "bundles", sql); break;
     case '#': append_shadow(job, "job", sql); break;
     case '$': append_columns(sql); break;
+    case '&': tr_sql_append_table(sql, job->source.schema, job->source.name); break;
+    case '%': tr_source_append_column(&job->source, -1, sql); break;
     default: sqlite3_str_append(sql, text, 1);
     }
   }

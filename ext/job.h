@@ -53,6 +53,7 @@ typedef enum tr_job_sql {
   TR_BUNDLE_WORKERS,
   TR_JOB_COUNTS,
   TR_JOB_RECENT,
+  TR_SOURCE_ROWIDS,
   TR_JOB_STATEMENTS
 } tr_job_sql;
 
@@ -78,6 +79,7 @@ typedef struct tr_job {
   int has_source;
   tr_source_table source;
   tr_statement_reader *keys; /* walks the keys of the source, and nothing else */
+  int gaps;                  /* how many claims not to try the short way for unbroken rowids */
   sqlite3_stmt *statements[TR_JOB_STATEMENTS];
 } tr_job;
 
@@ -120,7 +122,10 @@ int tr_jobs_has_lease(const tr_jobs *jobs, int64_t lease);
 
 /* --- Statements --------------------------------------------------------------------------- */
 
-/* Appends SQL in which @ stands for the table of bundles, # for that of the job. */
+/*
+** Appends SQL in which @ stands for the table of bundles, # for that of the job, $ for the columns of a
+** bundle; and where the source was read, & for it and % for its rowid.
+*/
 void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql);
 
 /*

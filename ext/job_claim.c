@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "key_record.h"
+#include "range/byte_key.h"
 
 /* How many keys to begin with while nothing is known of how long they take. */
 enum { FIRST_KEYS = 100 };
@@ -33,12 +34,77 @@ static void walk_free(walk *w) {
   tr_key_record_free(&w->record);
 }
 
+/* The rowid at `offset` in [first, last] and whether one follows: 1, 0 there are not so many, -1. */
+static int find_rowid(tr_job *job, const int64_t bounds[2], int64_t offset, int64_t *rowid,
+                      int *has_more, tr_error *err) {
+  sqlite3_stmt *stmt;
+  if (tr_job_statement(job, TR_SOURCE_ROWIDS, &stmt, err) != TR_OK) return -1;
+  int rc = sqlite3_bind_int64(stmt, 1, bounds[0]);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 2, bounds[1]);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 3, offset);
+  if (rc != SQLITE_OK) {
+    tr_error_of_sqlite(err, job->db, rc);
+    return -1;
+  }
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row != 1) return has_row;
+  *rowid = sqlite3_column_int64(stmt, 0);
+  int follows = tr_job_step(job, stmt, err);
+  if (follows >= 0) *has_more = follows;
+  sqlite3_reset(stmt);
+  return follows < 0 ? -1 : 1;
+}
+
+/* Reads a bound that is a rowid; leaves `*rowid` alone where there is none. 0: it is neither. */
+static int read_bound(const tr_buffer *bound, int64_t *rowid) {
+  if (bound->size == TR_ROWID_KEY_SIZE) *rowid = tr_byte_key_to_rowid(bound->data);
+  return bound->size == TR_ROWID_KEY_SIZE || bound->size == 0;
+}
+
+/*
+** The short way: where the rowid at `limit` - 1 is just that much above the first, none is missing between,
+** and SQLite has skipped over them in a third of the time that it takes to look at each. 1: `w` is as if
+** they had been walked; 0: there are gaps, or not so many; -1.
+*/
+static int walk_unbroken(tr_job *job, const tr_bundle *range, int64_t limit, walk *w,
+                         tr_error *err) {
+  enum { WORTH_IT = 50, REST = 16 };
+  int64_t bounds[2] = {INT64_MIN, INT64_MAX};
+  int64_t first = 0;
+  int64_t last = 0;
+  int has_more = 0;
+  if (!w->record.is_rowid || limit < WORTH_IT) return 0;
+  if (job->gaps > 0) {
+    job->gaps--;
+    return 0;
+  }
+  if (!read_bound(&range->start, &bounds[0]) || !read_bound(&range->end, &bounds[1])) return 0;
+  if (range->end.size > 0) bounds[1]--;
+  int is_found = find_rowid(job, bounds, 0, &first, &has_more, err);
+  if (is_found == 1) is_found = find_rowid(job, bounds, limit - 1, &last, &has_more, err);
+  if (is_found != 1) return is_found;
+  if ((uint64_t)last - (uint64_t)first != (uint64_t)limit - 1) {
+    job->gaps = REST;
+    return 0;
+  }
+  uint8_t key[TR_ROWID_KEY_SIZE];
+  tr_byte_key_of_rowid(last, key);
+  if (tr_buffer_set(&w->last, (tr_bytes){key, sizeof key}, err) != TR_OK) return -1;
+  tr_key_record_add_run(&w->record, first, last);
+  w->count = limit;
+  w->has_more = has_more;
+  return 1;
+}
+
 /* Counts up to `limit` keys from the bundle's start. */
 static tr_code walk_keys(tr_job *job, const tr_bundle *range, int64_t limit, walk *w,
                          tr_error *err) {
   tr_error reason = {0};
   tr_position position;
   *w = (walk){.record = {.is_rowid = job->source.key.form == TR_KEY_ROWID}};
+  int is_walked = walk_unbroken(job, range, limit, w, &reason);
+  if (is_walked < 0 && err != NULL) *err = reason;
+  if (is_walked != 0) return is_walked < 0 ? reason.code : TR_OK;
   tr_code code = tr_statement_reader_open(job->keys, tr_buffer_bytes(&range->start),
                                           tr_buffer_bytes(&range->end), err);
   if (code != TR_OK) return code;

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/little_endian.h"
+#include "range/byte_key.h"
 
 enum { RUNS = 'r', HASH = 'h' };
 
@@ -62,6 +63,15 @@ tr_code tr_key_record_add(tr_key_record *record, tr_bytes key, tr_error *err) {
   record->to = number + 1;
   record->is_in_run = 1;
   return code;
+}
+
+void tr_key_record_add_run(tr_key_record *record, int64_t first, int64_t last) {
+  uint8_t keys[2][TR_ROWID_KEY_SIZE];
+  tr_byte_key_of_rowid(first, keys[0]);
+  tr_byte_key_of_rowid(last, keys[1]);
+  record->from = number_of((tr_bytes){keys[0], sizeof keys[0]});
+  record->to = number_of((tr_bytes){keys[1], sizeof keys[1]}) + 1;
+  record->is_in_run = 1;
 }
 
 tr_code tr_key_record_finish(tr_key_record *record, tr_buffer *bytes, tr_error *err) {

@@ -57,15 +57,15 @@ typedef struct job_table {
 
 /* The first range is all keys; it has no number of keys, as nobody counted them. */
 static const char *const creation[] = {
-    "CREATE TABLE #(id TEXT NOT NULL, schema_version INTEGER NOT NULL, source_key TEXT NOT NULL,"
-    " declaration TEXT NOT NULL, keys_timed REAL NOT NULL DEFAULT 0, seconds_timed REAL NOT NULL "
-    "DEFAULT 0)",
-    "CREATE TABLE @(bundle INTEGER PRIMARY KEY, start_key BLOB NOT NULL UNIQUE, end_key BLOB NOT "
-    "NULL,"
-    " state TEXT NOT NULL, keys INTEGER, claims INTEGER NOT NULL, failures INTEGER NOT NULL,"
-    " worker TEXT, lease INTEGER, boot TEXT, since INTEGER, until INTEGER, lease_length INTEGER,"
-    " claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB,"
-    " UNIQUE (state, keys DESC, bundle))",
+    "CREATE TABLE #("
+    "id TEXT NOT NULL, schema_version INTEGER NOT NULL, source_key TEXT NOT NULL, "
+    "declaration TEXT NOT NULL, keys_timed REAL NOT NULL, seconds_timed REAL NOT NULL)",
+    "CREATE TABLE @("
+    "bundle INTEGER PRIMARY KEY, start_key BLOB NOT NULL UNIQUE, end_key BLOB NOT NULL, "
+    "state TEXT NOT NULL, keys INTEGER, claims INTEGER NOT NULL, failures INTEGER NOT NULL, "
+    "worker TEXT, lease INTEGER, boot TEXT, since INTEGER, until INTEGER, lease_length INTEGER, "
+    "claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB, "
+    "UNIQUE (state, keys DESC, bundle))",
     "INSERT INTO # VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, 0, 0)",
     "INSERT INTO @(start_key, end_key, state, claims, failures) VALUES (x'', x'', 'pending', 0, 0)",
 };

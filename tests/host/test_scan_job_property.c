@@ -16,7 +16,7 @@
 #include "effort.h"
 #include "test_random.h"
 
-enum { WORKERS = 3, STEPS = 150, IDS = 400 };
+enum { WORKERS = 3, STEPS = 150, IDS = 600 };
 
 typedef struct world {
   sqlite3 *db[WORKERS];
@@ -49,8 +49,8 @@ static void remove_rows(world *w) {
 
 static void claim(world *w, int i) {
   char sql[200];
-  snprintf(sql, sizeof sql, "SELECT job_claim('job', 'w%d', %d, %d)", i, 1 + below(w, 12),
-           below(w, 3) == 0 ? 0 : 1000);
+  snprintf(sql, sizeof sql, "SELECT job_claim('job', 'w%d', %d, %d)", i,
+           below(w, 4) == 0 ? 50 + below(w, 60) : 1 + below(w, 12), below(w, 3) == 0 ? 0 : 1000);
   const char *bundle = database_text(w->db[i], sql);
   assert_int_not_equal(strncmp(bundle, "error", 5), 0);
   snprintf(w->bundle[i], sizeof w->bundle[i], "%s", bundle);
@@ -103,6 +103,7 @@ static void finish_all(world *w) {
 }
 
 static void one_life(world *w) {
+  char sql[100];
   char path[512];
   database_path("job_property", path);
   for (int i = 0; i < WORKERS; i++) {
@@ -111,11 +112,14 @@ static void one_life(world *w) {
     database_must(w->db[i], "PRAGMA synchronous = OFF");
   }
   database_must(w->db[0], "CREATE TABLE events(id INTEGER PRIMARY KEY, v);"
-                          "INSERT INTO events SELECT value * 3, 'old' FROM counting_input(80);"
                           "CREATE TABLE used(id INTEGER PRIMARY KEY);"
-                          "INSERT INTO used SELECT id FROM events;"
                           "CREATE TABLE out(id);"
                           "CREATE VIRTUAL TABLE job USING scan_job(events, max_attempts(1000))");
+  /* Unbroken rowids, or with gaps. */
+  snprintf(sql, sizeof sql, "INSERT INTO events SELECT value * %d, 'old' FROM counting_input(%d)",
+           1 + below(w, 3), 80 + below(w, 120));
+  database_must(w->db[0], sql);
+  database_must(w->db[0], "INSERT INTO used SELECT id FROM events");
   for (int step = 0; step < STEPS; step++) {
     int i = below(w, WORKERS);
     int what = below(w, 12);
