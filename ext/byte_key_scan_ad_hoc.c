@@ -210,11 +210,11 @@ static tr_code create_reader(scan_cursor *cursor, const tr_argument_list *column
                                   .output_count = 1,
                                   .conditions = &where,
                                   .condition_count = where != NULL};
-  tr_statement_reader_free(cursor->scan.reader);
-  cursor->scan.reader = NULL;
+  tr_statement_reader_free(cursor->scan.inner.reader);
+  cursor->scan.inner.reader = NULL;
   if (code == TR_OK && row == NULL) code = tr_error_no_memory(err);
   if (code == TR_OK)
-    code = tr_statement_reader_create(table->db, &request, &cursor->scan.reader, err);
+    code = tr_statement_reader_create(table->db, &request, &cursor->scan.inner.reader, err);
   sqlite3_free(row);
   return code;
 }
@@ -231,8 +231,8 @@ static tr_code ready_reader(scan_cursor *cursor, sqlite3_value **arguments, tr_e
     code = read_clause(arguments, COLUMN_WHERE - COLUMN_SOURCE, SCAN_WHERE, &where, err);
   }
   /* The reader reads the source that it was made for: it goes first. */
-  tr_statement_reader_free(cursor->scan.reader);
-  cursor->scan.reader = NULL;
+  tr_statement_reader_free(cursor->scan.inner.reader);
+  cursor->scan.inner.reader = NULL;
   if (code == TR_OK) code = read_source(cursor, arguments, &key.list, err);
   if (code == TR_OK) code = create_reader(cursor, &columns.list, where.expression, err);
   tr_clause_value_free(&key);
@@ -270,14 +270,14 @@ tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, 
 
 void scan_ad_hoc_column(tr_scan_cursor *cursor, sqlite3_context *context, int column) {
   tr_value value;
-  sqlite3_stmt *stmt = tr_statement_reader_stmt(cursor->reader);
+  sqlite3_stmt *stmt = tr_statement_reader_stmt(cursor->inner.reader);
   switch (column) {
   case COLUMN_BYTE_KEY:
     value = tr_value_blob(tr_tracked_scan_key(&cursor->scan));
     tr_result_value(context, &value);
     break;
   case COLUMN_ROW:
-    value = tr_value_of_column(stmt, tr_statement_reader_first_output(cursor->reader));
+    value = tr_value_of_column(stmt, tr_statement_reader_first_output(cursor->inner.reader));
     tr_result_value(context, &value);
     sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
     break;

@@ -48,9 +48,10 @@ static tr_code create_reader(tr_scan_cursor *cursor, const char *conditions, int
                                   .conditions = &conditions,
                                   .condition_count = conditions[0] != '\0',
                                   .parameter_count = parameter_count};
-  if (cursor->column_at == NULL && table->column_count > 0) {
-    cursor->column_at = tr_malloc((size_t)table->column_count * sizeof *cursor->column_at);
-    if (cursor->column_at == NULL) return tr_error_no_memory(err);
+  if (table->column_count > 0) {
+    cursor->inner.column_at =
+        tr_malloc((size_t)table->column_count * sizeof *cursor->inner.column_at);
+    if (cursor->inner.column_at == NULL) return tr_error_no_memory(err);
   }
   sqlite3_str *sql = sqlite3_str_new(table->db);
   int count = 0;
@@ -62,30 +63,30 @@ static tr_code create_reader(tr_scan_cursor *cursor, const char *conditions, int
       tr_source_append_column(&table->source, source, sql);
       at = -2 - count++; /* an output, whose place is known when the reader is there */
     }
-    cursor->column_at[i] = at;
+    cursor->inner.column_at[i] = at;
   }
   request.output_count = count > 0;
   char *outputs = sqlite3_str_finish(sql);
   output = outputs;
   tr_code code = count > 0 && outputs == NULL
                      ? tr_error_no_memory(err)
-                     : tr_statement_reader_create(table->db, &request, &cursor->reader, err);
+                     : tr_statement_reader_create(table->db, &request, &cursor->inner.reader, err);
   sqlite3_free(outputs);
   if (code != TR_OK) return code;
-  int first = tr_statement_reader_first_output(cursor->reader);
+  int first = tr_statement_reader_first_output(cursor->inner.reader);
   for (int i = 0; i < table->column_count; i++) {
-    if (cursor->column_at[i] < -1) cursor->column_at[i] = first - 2 - cursor->column_at[i];
+    int *at = &cursor->inner.column_at[i];
+    if (*at < -1) *at = first - 2 - *at;
   }
   return TR_OK;
 }
 
-static void forget_reader(tr_scan_cursor *cursor) {
-  tr_statement_reader_free(cursor->reader);
-  cursor->reader = NULL;
-  sqlite3_free(cursor->plan_text);
-  cursor->plan_text = NULL;
-  sqlite3_free(cursor->conditions);
-  cursor->conditions = NULL;
+void tr_scan_inner_free(tr_scan_inner *inner) {
+  tr_statement_reader_free(inner->reader);
+  sqlite3_free(inner->plan_text);
+  sqlite3_free(inner->conditions);
+  tr_free(inner->column_at);
+  *inner = (tr_scan_inner){0};
 }
 
 /* The terms as one SQL condition, behind the table's own where(...); NULL: out of memory. */
@@ -112,6 +113,13 @@ static char *build_conditions(const tr_scan_table *table, const tr_term *terms, 
   return sqlite3_str_finish(sql);
 }
 
+/* Changes what the cursor has for what the table keeps. */
+static void exchange_inner(tr_scan_cursor *cursor, tr_scan_table *table) {
+  tr_scan_inner inner = cursor->inner;
+  cursor->inner = table->idle;
+  table->idle = inner;
+}
+
 /* Makes the cursor's reader the one for this plan and these terms, and binds their values. */
 static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const tr_term *terms,
                             int count, tr_error *err) {
@@ -120,23 +128,25 @@ static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const
   tr_code code = TR_OK;
   char *conditions = build_conditions(table, terms, count, &parameter_count);
   if (conditions == NULL) return tr_error_no_memory(err);
-  int is_ready = cursor->reader != NULL && strcmp(cursor->plan_text, plan_text) == 0 &&
-                 strcmp(cursor->conditions, conditions) == 0;
+  if (cursor->inner.reader == NULL) exchange_inner(cursor, table);
+  int is_ready = cursor->inner.reader != NULL && strcmp(cursor->inner.plan_text, plan_text) == 0 &&
+                 strcmp(cursor->inner.conditions, conditions) == 0;
   if (is_ready) {
     sqlite3_free(conditions);
   } else {
-    forget_reader(cursor);
-    cursor->conditions = conditions;
-    cursor->plan_text = sqlite3_mprintf("%s", plan_text);
-    code = cursor->plan_text == NULL ? tr_error_no_memory(err)
-                                     : create_reader(cursor, conditions, parameter_count, err);
-    if (code != TR_OK) forget_reader(cursor);
+    tr_scan_inner_free(&cursor->inner);
+    cursor->inner.conditions = conditions;
+    cursor->inner.plan_text = sqlite3_mprintf("%s", plan_text);
+    code = cursor->inner.plan_text == NULL
+               ? tr_error_no_memory(err)
+               : create_reader(cursor, conditions, parameter_count, err);
+    if (code != TR_OK) tr_scan_inner_free(&cursor->inner);
   }
   int index = 1;
   for (int i = 0; i < count && code == TR_OK; i++) {
     for (int j = 0; j < terms[i].value_count && code == TR_OK; j++) {
       tr_value value = tr_value_of_sqlite(terms[i].values[j]);
-      code = tr_statement_reader_bind(cursor->reader, index++, &value, err);
+      code = tr_statement_reader_bind(cursor->inner.reader, index++, &value, err);
     }
   }
   return code;
@@ -225,8 +235,8 @@ tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
       return tr_error_no_memory(err);
     }
   }
-  int has_row = tr_tracked_scan_begin(&cursor->scan, tr_host_trackers(table->host), cursor->reader,
-                                      &request, err);
+  int has_row = tr_tracked_scan_begin(&cursor->scan, tr_host_trackers(table->host),
+                                      cursor->inner.reader, &request, err);
   if (restriction != NULL) tr_restriction_free(&given);
   if (has_row < 0) return err->code;
   cursor->is_eof = has_row == 0;
@@ -323,8 +333,10 @@ void tr_scan_cursor_init(tr_scan_cursor *cursor) {
 
 void tr_scan_cursor_free(tr_scan_cursor *cursor) {
   tr_scan_cursor_stop(cursor);
-  forget_reader(cursor);
-  tr_free(cursor->column_at);
+  if (cursor->inner.plan_text != NULL) {
+    exchange_inner(cursor, (tr_scan_table *)cursor->base.pVtab);
+  }
+  tr_scan_inner_free(&cursor->inner);
 }
 
 int tr_scan_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
@@ -346,7 +358,7 @@ static tr_code begin(tr_scan_cursor *cursor, const char *plan_text, sqlite3_valu
                      tr_error *err) {
   tr_scan_table *table = (tr_scan_table *)cursor->base.pVtab;
   scan_arguments arguments = {0};
-  if (cursor->plan_text == NULL || strcmp(cursor->plan_text, plan_text) != 0) {
+  if (cursor->inner.plan_text == NULL || strcmp(cursor->inner.plan_text, plan_text) != 0) {
     tr_scan_plan_read(plan_text, &cursor->plan);
   }
   tr_code code = read_arguments(table, &cursor->plan, argv, &arguments, err);
@@ -422,14 +434,15 @@ int tr_scan_column_value(sqlite3_vtab_cursor *base, sqlite3_context *context, in
   tr_scan_table *table = (tr_scan_table *)base->pVtab;
   if (i >= table->column_count) {
     result_hidden(cursor, context, i - table->column_count);
-  } else if (cursor->column_at[i] >= 0) {
-    result_column(context, tr_statement_reader_values(cursor->reader)[cursor->column_at[i]],
+  } else if (cursor->inner.column_at[i] >= 0) {
+    result_column(context,
+                  tr_statement_reader_values(cursor->inner.reader)[cursor->inner.column_at[i]],
                   table->source.is_utf8);
   }
   return SQLITE_OK;
 }
 
 int tr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
-  *id = tr_statement_reader_rowid(((tr_scan_cursor *)base)->reader);
+  *id = tr_statement_reader_rowid(((tr_scan_cursor *)base)->inner.reader);
   return SQLITE_OK;
 }

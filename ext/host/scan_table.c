@@ -16,6 +16,7 @@ static const char *const hidden_names[] = {
 /* --- Connecting --------------------------------------------------------------------------- */
 
 void tr_scan_table_free(tr_scan_table *table) {
+  tr_scan_inner_free(&table->idle);
   for (int i = 0; i < table->column_count; i++) tr_free(table->columns[i].name);
   tr_free(table->columns);
   tr_free(table->where);
@@ -127,6 +128,7 @@ int tr_scan_table_declare(const tr_scan_table *table) {
 /* Prepares the inner statement once, so that a wrong where(...) is refused now. */
 static tr_code check_where(tr_scan_table *table, tr_error *err) {
   const char *condition = table->where;
+  const tr_bytes none = {0};
   tr_statement_reader *reader;
   tr_error reason;
   tr_statement_request request = {.function = table->function,
@@ -135,6 +137,7 @@ static tr_code check_where(tr_scan_table *table, tr_error *err) {
                                   .conditions = &condition,
                                   .condition_count = condition != NULL};
   tr_code code = tr_statement_reader_create(table->db, &request, &reader, &reason);
+  if (code == TR_OK) code = tr_statement_reader_open(reader, none, none, &reason);
   tr_statement_reader_free(reader);
   if (code == TR_OK) return TR_OK;
   if (code == TR_HOST && condition != NULL) {

@@ -32,6 +32,17 @@ typedef struct tr_scan_column {
   int is_indexed; /* an index begins with it */
 } tr_scan_column;
 
+/*
+** The inner statement for one plan and the types of its values. A cursor has one, and leaves it to its table
+** when it is closed, for the next cursor: a statement that is run again finds it prepared.
+*/
+typedef struct tr_scan_inner {
+  tr_statement_reader *reader; /* NULL: there is none */
+  char *plan_text;
+  char *conditions;
+  int *column_at; /* for each column of the table: the statement's, or -1 */
+} tr_scan_inner;
+
 typedef struct tr_scan_table {
   sqlite3_vtab base;
   const char *function; /* the module's name, for errors; static */
@@ -41,6 +52,7 @@ typedef struct tr_scan_table {
   tr_scan_column *columns;
   int column_count;
   char *where; /* or NULL */
+  tr_scan_inner idle;
 } tr_scan_table;
 
 /*
@@ -62,6 +74,7 @@ int tr_scan_table_declare(const tr_scan_table *table);
 
 /* Releases what the table owns, but not itself. */
 void tr_scan_table_free(tr_scan_table *table);
+void tr_scan_inner_free(tr_scan_inner *inner);
 
 /* --- Plans -------------------------------------------------------------------------------- */
 
@@ -92,13 +105,8 @@ typedef struct tr_scan_cursor {
   sqlite3_vtab_cursor base;
   int is_eof;
   tr_tracked_scan scan;
-  tr_statement_reader *reader;
-
-  /* What `reader` was made for. */
-  char *plan_text;
-  char *conditions;
+  tr_scan_inner inner;
   tr_scan_plan plan;
-  int *column_at; /* for each column of the table: the statement's, or -1 */
 
   /* The arguments of this scan, for reading them back. */
   sqlite3_value *tracker;
@@ -124,7 +132,7 @@ void tr_scan_cursor_free(tr_scan_cursor *cursor);
 void tr_scan_cursor_stop(tr_scan_cursor *cursor);
 
 /*
-** Begins the scan of `cursor->reader` over what the arguments and `range`, the keys that are asked for,
+** Begins the scan of `cursor->inner.reader` over what the arguments and `range`, the keys that are asked for,
 ** leave; goes to the first row. The arguments may be NULL pointers (not given).
 */
 tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,

@@ -288,9 +288,6 @@ tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *requ
     int is_current = tr_source_table_is_current(reader->source, db, reader->function, err);
     if (is_current != 1) code = is_current == 0 || err == NULL ? TR_INVALID_STATE : err->code;
   }
-  /* The usual shape of a whole table, so that wrong expressions are found now. */
-  const shape whole = {0};
-  if (code == TR_OK) code = prepare(reader, &whole, err);
   if (code != TR_OK) {
     tr_statement_reader_free(reader);
     return code;

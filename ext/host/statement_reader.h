@@ -34,8 +34,8 @@ typedef struct tr_statement_request {
 } tr_statement_request;
 
 /*
-** Prepares. TR_HOST with SQLite's text when an expression does not compile; TR_INVALID_STATE when the
-** table is no longer what `source` says. `*reader` is NULL on failure. Rows begin with open.
+** Makes a reader. TR_INVALID_STATE when the table is no longer what `source` says. `*reader` is NULL on
+** failure. Rows begin with open, and only there the statement is prepared.
 */
 tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *request,
                                    tr_statement_reader **reader, tr_error *err);
@@ -47,7 +47,8 @@ tr_code tr_statement_reader_bind(tr_statement_reader *reader, int index, const t
 
 /*
 ** Begins at the start of [start, end) (an empty end: no upper bound; without a key both are ignored);
-** copies both. Rows that were being read are left.
+** copies both. Rows that were being read are left. TR_HOST with SQLite's text when an expression does not
+** compile.
 */
 tr_code tr_statement_reader_open(tr_statement_reader *reader, tr_bytes start, tr_bytes end,
                                  tr_error *err);
