@@ -53,8 +53,18 @@ static void make_anew(sqlite3 *db) {
                 "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-/* Every bundle: claimed, `rows` of it run (or not), done in the same transaction. */
-static double time_job(sqlite3 *db, const char *rows_sql) {
+static void take(sqlite3 *db, sqlite3_stmt *claim, char bundle[200]) {
+  if (sqlite3_step(claim) != SQLITE_ROW) check(db, sqlite3_reset(claim));
+  const char *text = (const char *)sqlite3_column_text(claim, 0);
+  snprintf(bundle, 200, "%s", text == NULL ? "" : text);
+  check(db, sqlite3_reset(claim));
+}
+
+/*
+** Every bundle: claimed, `rows` of it run (or not), done in the same transaction. With `is_chained` that
+** transaction claims the next one, too.
+*/
+static double time_job(sqlite3 *db, const char *rows_sql, int is_chained) {
   make_anew(db);
   sqlite3_stmt *claim = prepare(db, "SELECT job_claim('job', 'w', 1000, 60)");
   sqlite3_stmt *rows = rows_sql == NULL ? NULL : prepare(db, rows_sql);
@@ -63,16 +73,14 @@ static double time_job(sqlite3 *db, const char *rows_sql) {
   sqlite3_stmt *commit = prepare(db, "COMMIT");
   char bundle[200];
   double start = now_in_ms();
-  for (;;) {
-    if (sqlite3_step(claim) != SQLITE_ROW) check(db, sqlite3_reset(claim));
-    const char *text = (const char *)sqlite3_column_text(claim, 0);
-    snprintf(bundle, sizeof bundle, "%s", text == NULL ? "" : text);
-    check(db, sqlite3_reset(claim));
-    if (bundle[0] == '\0') break;
+  take(db, claim, bundle);
+  while (bundle[0] != '\0') {
     check(db, database_step(begin, NULL, NULL));
     if (rows != NULL) check(db, database_step(rows, bundle, NULL));
     check(db, database_step(done, bundle, NULL));
+    if (is_chained) take(db, claim, bundle);
     check(db, database_step(commit, NULL, NULL));
+    if (!is_chained) take(db, claim, bundle);
   }
   double time = now_in_ms() - start;
   sqlite3_finalize(claim);
@@ -116,23 +124,26 @@ static void print(const char *what, double *ours, double *theirs, const char *go
 
 int main(void) {
   char path[512];
-  double job[ROUNDS], hand[ROUNDS], read[ROUNDS], plain[ROUNDS], empty[ROUNDS];
+  double job[ROUNDS], chained[ROUNDS], hand[ROUNDS], read[ROUNDS], plain[ROUNDS], empty[ROUNDS];
   sqlite3 *db = database_open(database_path("bench_scan_job", path), 0);
   database_must(
       db,
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
       "CREATE TABLE events(id INTEGER PRIMARY KEY, name TEXT);"
       "INSERT INTO events SELECT value + 1, printf('%090d', value) FROM counting_input(200000)");
+  const char *backfill = "INSERT INTO out SELECT id, upper(name) FROM job WHERE restriction = ?1";
   for (int i = 0; i < ROUNDS; i++) {
     hand[i] = time_by_hand(
         db, "INSERT INTO out SELECT id, upper(name) FROM events WHERE id > (SELECT id FROM "
             "position) ORDER BY id LIMIT 1000");
-    job[i] = time_job(db, "INSERT INTO out SELECT id, upper(name) FROM job WHERE restriction = ?1");
+    job[i] = time_job(db, backfill, 0);
+    chained[i] = time_job(db, backfill, 1);
     plain[i] = time_plain(db);
-    read[i] = time_job(db, "SELECT count(*), sum(length(name)) FROM job WHERE restriction = ?1");
-    empty[i] = time_job(db, NULL);
+    read[i] = time_job(db, "SELECT count(*), sum(length(name)) FROM job WHERE restriction = ?1", 0);
+    empty[i] = time_job(db, NULL, 0);
   }
   print("a backfill by a job of 1,000-row bundles, against the same by hand", job, hand, "");
+  print("the same, each transaction claiming the next bundle", chained, hand, "");
   print("reading the rows by a job of 1,000-row bundles, against one plain scan", read, plain, "");
   print("claims and ends of 1,000-row bundles alone, against a backfill by hand", empty, hand, "");
   fprintf(stderr, "a claim and an end: %.1f us\n", median(empty) * 1000 / (ROWS / BUNDLE));
