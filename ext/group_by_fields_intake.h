@@ -35,6 +35,11 @@ tr_grouping *tr_group_intake_take_grouping(tr_group_intake *intake);
 /* Appends the SQL of the arguments: `a, b, (c + 1)`. */
 void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql);
 
+/* The statement for one thread, prepared on another connection, which has the source in `schema`. */
+tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, const char *schema,
+                                const tr_group_request *request, sqlite3_stmt **stmt,
+                                tr_error *err);
+
 /*
 ** Appends `(where) AND conditions`, or `1`; the conditions' parameters are ?1 and so on, and their number
 ** is returned. tr_group_bind_conditions binds them.

@@ -512,6 +512,19 @@ void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str
   }
 }
 
+tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, const char *schema,
+                                const tr_group_request *request, sqlite3_stmt **stmt,
+                                tr_error *err) {
+  tr_group_plan plan = *intake->result->plan;
+  char *name = sqlite3_mprintf("%s", schema);
+  if (name == NULL) return tr_error_no_memory(err);
+  plan.source.schema = name;
+  tr_code code =
+      tr_group_prepare(db, &plan, request, intake->arguments, intake->argument_count, stmt, err);
+  sqlite3_free(name);
+  return code;
+}
+
 int tr_group_intake_has_order(const tr_group_intake *intake) {
   const tr_group_result *result = intake->result;
   for (int i = 0; i < result->shape.aggregate_count; i++) {

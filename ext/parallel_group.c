@@ -120,8 +120,7 @@ static int open_workers(parallel_run *run, int count, const char **reason, tr_er
     if (opened <= 0) return opened;
     run->count = i + 1;
   }
-  *reason = tr_parallel_group_disproof(tr_host_db(job->host), job->whole, job->plan->source.schema,
-                                       tr_snapshot_pool_connection(run->snapshots, 0));
+  *reason = tr_parallel_group_disproof(job, tr_snapshot_pool_connection(run->snapshots, 0));
   return *reason == NULL;
 }
 

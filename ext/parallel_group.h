@@ -43,12 +43,11 @@ void tr_parallel_group_note(tr_host *host, const char *schema);
 /* --- parallel_group_proof.c ------------------------------------------------------------------------- */
 
 /*
-** NULL when `worker` would run the statement as the caller does: the same tables, of the source's file
-** alone; functions that depend on nothing but their arguments and that nobody has put others in the
-** place of; and the source read from one end to the other. Else the reason (static).
+** NULL when `worker` would run the statement as the caller does: by the same program, over tables of the
+** source's file alone, with functions that depend on nothing but their arguments and that nobody has put
+** others in the place of; and the source read from one end to the other. Else the reason (static).
 */
-const char *tr_parallel_group_disproof(sqlite3 *caller, sqlite3_stmt *whole, const char *schema,
-                                       sqlite3 *worker);
+const char *tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker);
 
 /* --- parallel_group_worker.c ------------------------------------------------------------------------ */
 

@@ -1,11 +1,11 @@
 /*
-** Reads SQLite's own program for the statement (EXPLAIN) on the caller's connection, where names mean what
-** they mean to the caller: which files it opens, which functions it calls.
+** Compares SQLite's own program for the statement (EXPLAIN) on the caller's connection, where names mean
+** what they mean to the caller and an authorizer may have blanked a column, with the one on a worker's.
 **
 ** A worker's connection has the source's file alone, as main, and no functions but SQLite's own and those
-** of automatic extensions. So a statement means the same there if it opens tables of that one file only,
-** and if each function is SQLite's own on both connections and gives the same whenever it is called.
-** (The three collations that SQLite has are taken to be SQLite's, as everywhere in group_by_fields.)
+** of automatic extensions. So the same steps do the same there if all tables are of that one file, and if
+** each function is SQLite's own on both connections and gives the same whenever it is called. (The
+** collations that SQLite has are taken to be SQLite's, as everywhere in group_by_fields.)
 */
 #include "parallel_group.h"
 
@@ -86,10 +86,8 @@ static void look_at_function(program *p, const char *call, int first_register) {
   }
 }
 
-static void look_at_step(program *p, sqlite3_stmt *stmt) {
-  const char *opcode = (const char *)sqlite3_column_text(stmt, 1);
+static void look_at_step(program *p, sqlite3_stmt *stmt, const char *opcode) {
   const char *operand = (const char *)sqlite3_column_text(stmt, 5);
-  if (opcode == NULL) return;
   if (strcmp(opcode, "OpenRead") == 0) {
     int64_t file = sqlite3_column_int64(stmt, 4);
     if (p->file >= 0 && file != p->file) p->defect = "tables of several databases are read";
@@ -103,6 +101,52 @@ static void look_at_step(program *p, sqlite3_stmt *stmt) {
     look_at_function(p, operand, sqlite3_column_int(stmt, 3));
   } else if (operand != NULL && strcmp(opcode, "String8") == 0) {
     if (sqlite3_stricmp(operand, "now") == 0) p->has_now = 1;
+  }
+}
+
+static int is_same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column) {
+  const char *x = (const char *)sqlite3_column_text(a, column);
+  const char *y = (const char *)sqlite3_column_text(b, column);
+  return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
+/* Whether two steps are the same but for what says which database of a connection is meant. */
+static int is_same_step(sqlite3_stmt *a, sqlite3_stmt *b, const char *opcode) {
+  enum { P1 = 2, P3 = 4, P5 = 6 };
+  if (!is_same_text(a, b, 1)) return 0;
+  if (strcmp(opcode, "Transaction") == 0) return 1;
+  int names_database = strcmp(opcode, "OpenRead") == 0 || strcmp(opcode, "ReopenIdx") == 0;
+  for (int i = P1; i <= P5; i++) {
+    if (!(names_database && i == P3) && !is_same_text(a, b, i)) return 0;
+  }
+  return 1;
+}
+
+/* The next step but for locks in a shared cache, which only the one who has one takes. */
+static int next_step(sqlite3_stmt *stmt) {
+  int rc;
+  do {
+    rc = sqlite3_step(stmt);
+  } while (rc == SQLITE_ROW &&
+           sqlite3_stricmp((const char *)sqlite3_column_text(stmt, 1), "TableLock") == 0);
+  return rc;
+}
+
+/* Walks both programs side by side. */
+static void compare_programs(program *p, sqlite3_stmt *mine, sqlite3_stmt *others) {
+  int rc;
+  p->defect = "the statement could not be explained";
+  while ((rc = next_step(mine)) == SQLITE_ROW) {
+    const char *opcode = (const char *)sqlite3_column_text(mine, 1);
+    p->defect = "another connection would run another program";
+    if (opcode == NULL || next_step(others) != SQLITE_ROW) return;
+    if (!is_same_step(mine, others, opcode)) return;
+    p->defect = NULL;
+    look_at_step(p, mine, opcode);
+    if (p->defect != NULL) return;
+  }
+  if (rc != SQLITE_DONE || next_step(others) != SQLITE_DONE) {
+    p->defect = "the statement could not be explained";
   }
 }
 
@@ -121,19 +165,22 @@ static int may_lack_time(const char *sql) {
   return 0;
 }
 
-const char *tr_parallel_group_disproof(sqlite3 *caller, sqlite3_stmt *whole, const char *schema,
-                                       sqlite3 *worker) {
-  const char *sql = sqlite3_sql(whole);
-  program p = {.caller = caller, .worker = worker, .file = -1};
-  p.defect = scan_defect(caller, sql);
+const char *tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker) {
+  program p = {.caller = tr_host_db(job->host), .worker = worker, .file = -1};
+  const char *sql = sqlite3_sql(job->whole);
+  sqlite3_stmt *others = NULL;
+  tr_error err;
+  p.defect = scan_defect(p.caller, sql);
   if (p.defect != NULL) return p.defect;
-  (void)schema;
-  sqlite3_stmt *stmt = explain(caller, "EXPLAIN", sql);
-  if (stmt == NULL) return "the statement could not be explained";
-  int rc;
-  while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && p.defect == NULL) look_at_step(&p, stmt);
-  sqlite3_finalize(stmt);
-  if (p.defect == NULL && rc != SQLITE_DONE) p.defect = "the statement could not be explained";
+  if (tr_group_intake_prepare(job->intake, worker, "main", job->request, &others, &err) != TR_OK) {
+    return "another connection cannot prepare the statement";
+  }
+  sqlite3_stmt *explained = explain(p.caller, "EXPLAIN", sql);
+  sqlite3_stmt *others_explained = explain(worker, "EXPLAIN", sqlite3_sql(others));
+  compare_programs(&p, explained, others_explained);
+  sqlite3_finalize(explained);
+  sqlite3_finalize(others_explained);
+  sqlite3_finalize(others);
   if (p.defect == NULL && p.has_clock && (p.has_now || may_lack_time(sql))) {
     p.defect = "the present time is read";
   }

@@ -385,12 +385,25 @@ static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state)
   return is_locked_by_readers(&pool->connections[0]);
 }
 
+/*
+** With a shared cache, a connection may read what another has not committed. Who may not be asked might.
+*/
+static int reads_uncommitted(sqlite3 *db) {
+  sqlite3_stmt *stmt = NULL;
+  int reads = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &stmt, NULL) != SQLITE_OK ||
+              sqlite3_step(stmt) != SQLITE_ROW || sqlite3_column_int(stmt, 0) != 0;
+  sqlite3_finalize(stmt);
+  return reads;
+}
+
 int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count,
                            const char **reason, tr_error *err) {
   int rc;
   snapshot_state state = state_of(pool->caller, schema);
   *reason = "the connection has changes that are not committed";
   if (state == HAS_CHANGES) return 0;
+  *reason = "the connection reads uncommitted changes of others, or may not be asked";
+  if (reads_uncommitted(pool->caller)) return 0;
   *reason = turn_to(pool, schema, &rc);
   if (*reason != NULL)
     return rc == SQLITE_NOMEM ? tr_error_no(err, TR_NO_MEMORY, "%s", *reason) : 0;

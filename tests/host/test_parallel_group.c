@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -52,8 +53,8 @@ static sqlite3 *open_with(const char *name, int flags) {
   if (sqlite3_open_v2(name, &db, flags | SQLITE_OPEN_URI, NULL) != SQLITE_OK) {
     fail_msg("%s: %s", name, sqlite3_errmsg(db));
   }
+  sqlite3_busy_timeout(db, 10000); /* loading reads the file, and may have to wait */
   assert_int_equal(sqlite3_tranche_init(db, NULL, NULL), SQLITE_OK);
-  sqlite3_busy_timeout(db, 10000);
   return db;
 }
 
@@ -227,9 +228,495 @@ static void same_rows_with_any_number_of_workers(void **state) {
   }
 }
 
+/* --- where it may be parallel, and where not ------------------------------------------------------- */
+
+#define SMALL 3000
+
+static void to_text(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  sqlite3_result_value(context, argv[0]);
+}
+
+static int by_length(void *none, int a_size, const void *a, int b_size, const void *b) {
+  (void)none, (void)a, (void)b;
+  return a_size - b_size;
+}
+
+static int ignore_r(void *none, int action, const char *a, const char *b, const char *c,
+                    const char *d) {
+  (void)none, (void)a, (void)c, (void)d;
+  return action == SQLITE_READ && b != NULL && strcmp(b, "r") == 0 ? SQLITE_IGNORE : SQLITE_OK;
+}
+
+static void have_function(sqlite3 *db) {
+  sqlite3_create_function(db, "own", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, to_text, NULL,
+                          NULL);
+}
+
+static void have_own_lower(sqlite3 *db) {
+  sqlite3_create_function(db, "lower", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, to_text, NULL,
+                          NULL);
+}
+
+static void have_collation(sqlite3 *db) {
+  sqlite3_create_collation(db, "by_length", SQLITE_UTF8, NULL, by_length);
+}
+
+static void have_authorizer(sqlite3 *db) {
+  sqlite3_set_authorizer(db, ignore_r, NULL);
+}
+
+static void have_temp_table(sqlite3 *db) {
+  run(db, "CREATE TABLE other(x); INSERT INTO other VALUES (1); "
+          "CREATE TEMP TABLE other(x); INSERT INTO temp.other VALUES (2)");
+}
+
+static void have_main_table(sqlite3 *db) {
+  run(db, "CREATE TABLE other(x); INSERT INTO other VALUES (1)");
+}
+
+static void have_temp_source(sqlite3 *db) {
+  run(db, "CREATE TEMP TABLE u AS SELECT * FROM t");
+}
+
+static void have_index(sqlite3 *db) {
+  run(db, "CREATE INDEX t_g ON t(g)");
+}
+
+static void have_covering_index(sqlite3 *db) {
+  run(db, "CREATE INDEX t_g_id ON t(g, id)");
+}
+
+static void have_virtual_table(sqlite3 *db) {
+  run(db, "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
+}
+
+static void have_view(sqlite3 *db) {
+  run(db, "CREATE VIEW v AS SELECT * FROM t");
+}
+
+static void have_transaction(sqlite3 *db) {
+  run(db, "BEGIN; INSERT INTO t(id, g) VALUES (-5, 99)");
+}
+
+static void have_read_transaction(sqlite3 *db) {
+  run(db, "BEGIN; SELECT count(*) FROM t");
+}
+
+static void have_wal(sqlite3 *db) {
+  run(db, "PRAGMA journal_mode = wal");
+}
+
+static void have_wal_and_read(sqlite3 *db) {
+  run(db, "PRAGMA journal_mode = wal; BEGIN; SELECT count(*) FROM t");
+}
+
+static void have_exclusive_lock(sqlite3 *db) {
+  run(db, "PRAGMA locking_mode = exclusive; UPDATE t SET g = g WHERE id = 1");
+}
+
+static void have_attached(sqlite3 *db) {
+  char *sql = sqlite3_mprintf("ATTACH %Q AS more", path_of("attached.db"));
+  run(db, sql);
+  sqlite3_free(sql);
+  run(db, "CREATE TABLE IF NOT EXISTS more.u(" COLUMNS "); DELETE FROM more.u; "
+          "INSERT INTO more.u SELECT * FROM t");
+}
+
+static void have_moved_file(sqlite3 *db) {
+  char from[300];
+  snprintf(from, sizeof from, "%s", sqlite3_db_filename(db, "main"));
+  assert_int_equal(rename(from, path_of("elsewhere.db")), 0);
+}
+
+static void have_case_sensitive_like(sqlite3 *db) {
+  run(db, "PRAGMA case_sensitive_like = on");
+}
+
+/* The lowest integer, as such and as a REAL, which no affinity turns into an integer. */
+static void have_two_looks(sqlite3 *db) {
+  run(db, "UPDATE t SET g = CASE WHEN id < 1600 THEN -9223372036854775807 - 1 "
+          "ELSE -9223372036854775808.0 END");
+}
+
+static void have_shared_cache(sqlite3 *db) {
+  run(db, "PRAGMA read_uncommitted = on");
+}
+
+static const struct {
+  const char *what;
+  void (*prepare)(sqlite3 *db);
+  const char *source, *by, *aggregates;
+  const char *reason;
+} places[] = {
+    {"a plain file", NULL, "t", "by_field_names(g)", "count(*) AS c", "parallel"},
+    {"WAL", have_wal, "t", "by_field_names(g)", "count(*) AS c", "parallel"},
+    {"a transaction that reads", have_read_transaction, "t", "by_field_names(g)", "count(*) AS c",
+     "parallel"},
+    {"the same in WAL", have_wal_and_read, "t", "by_field_names(g)", "count(*) AS c",
+     "the file is being written, and one snapshot for all could not be proved"},
+    {"an attached file", have_attached, "more.u", "by_field_names(g)", "count(*) AS c", "parallel"},
+    {"a subquery in the same file", have_main_table, "t", "by_field_names(g)",
+     "count(*) AS c, where(g IN (SELECT x FROM other))", "parallel"},
+    {"changes that are not committed", have_transaction, "t", "by_field_names(g)", "count(*) AS c",
+     "the connection has changes that are not committed"},
+    {"a temp table", have_temp_source, "u", "by_field_names(g)", "count(*) AS c",
+     "the database is in memory or temporary"},
+    {"a temp table that hides another", have_temp_table, "t", "by_field_names(g)",
+     "count(*) AS c, where(g IN (SELECT x FROM other))",
+     "another connection would run another program"},
+    {"a locked file", have_exclusive_lock, "t", "by_field_names(g)", "count(*) AS c",
+     "another connection cannot read the file (locked, encrypted, or not permitted)"},
+    {"a moved file", have_moved_file, "t", "by_field_names(g)", "count(*) AS c",
+     "the file was moved or deleted"},
+    {"a function of the program", have_function, "t", "by_field_names(own(g) AS o)",
+     "count(*) AS c", "another connection cannot prepare the statement"},
+    {"a function in place of SQLite's", have_own_lower, "t", "by_field_names(lower(name) AS l)",
+     "count(*) AS c", "a function is the program's own, or not deterministic"},
+    {"another LIKE", have_case_sensitive_like, "t", "by_field_names(g)",
+     "count(*) AS c, where(name LIKE 'NAME%')",
+     "a function is the program's own, or not deterministic"},
+    {"a collation of the program", have_collation, "t",
+     "by_field_names(name COLLATE by_length AS n)", "count(*) AS c",
+     "the order of rows shows in the result"},
+    {"a column that the authorizer blanks", have_authorizer, "t", "by_field_names(g)",
+     "sum(r) AS s", "another connection would run another program"},
+    {"random()", NULL, "t", "by_field_names(g)", "count(*) AS c, where(random() IS NOT NULL)",
+     "a function is the program's own, or not deterministic"},
+    {"changes()", NULL, "t", "by_field_names(changes() AS n)", "count(*) AS c",
+     "a function is the program's own, or not deterministic"},
+    {"the present time", NULL, "t", "by_field_names(date('now') > '2000' AS n)", "count(*) AS c",
+     "the present time is read"},
+    {"no time at all", NULL, "t", "by_field_names(strftime('%Y') > '2000' AS n)", "count(*) AS c",
+     "the present time is read"},
+    {"another time", NULL, "t", "by_field_names(strftime('%Y', id) AS n)", "count(*) AS c",
+     "parallel"},
+    {"rows by an index", have_index, "t", "by_field_names(g)", "count(*) AS c, where(g = 3)",
+     "SQLite finds the rows by an index"},
+    {"an index that has all", have_covering_index, "t", "by_field_names(g)", "sum(id) AS s",
+     "SQLite reads an index in place of the table"},
+    {"a view", have_view, "v", "by_field_names(g)", "count(*) AS c", "the source is a view"},
+    {"a virtual table", have_virtual_table, "s", "by_field_names(g)", "count(*) AS c",
+     "the source is a virtual table"},
+    {"rows in their order", NULL, "t", "by_field_names(g)", "where(id < 50)",
+     "the order of rows shows in the result"},
+    {"keys that look different", have_two_looks, "t", "by_field_names(g)", "count(*) AS c",
+     "a group has keys that are equal and look different, and shows the first"},
+    {"reading uncommitted changes", have_shared_cache, "t", "by_field_names(g)", "count(*) AS c",
+     "the connection reads uncommitted changes of others, or may not be asked"},
+};
+
+static void parallel_only_where_it_is_the_same(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    char name[40];
+    snprintf(name, sizeof name, "place%d.db", (int)i);
+    sqlite3 *db = open_db(name);
+    run(db, "PRAGMA synchronous = off; CREATE TABLE t(" COLUMNS ")");
+    fill(db, "t", SMALL);
+    if (places[i].prepare != NULL) places[i].prepare(db);
+    query q = {places[i].by, places[i].aggregates, "1", NULL};
+    char *many = group(db, places[i].source, &q, 3);
+    if (strcmp(last_reason(db), places[i].reason) != 0) {
+      fail_msg("%s: %s instead of %s (%.200s)", places[i].what, last_reason(db), places[i].reason,
+               many);
+    }
+    char *one = group(db, places[i].source, &q, 1);
+    if (strcmp(one, many) != 0) fail_msg("%s:\n%s\ninstead of\n%s", places[i].what, many, one);
+    sqlite3_free(one);
+    sqlite3_free(many);
+    sqlite3_close(db);
+  }
+}
+
+/* The ways a file can be opened. */
+static void files_opened_in_other_ways(void **state) {
+  (void)state;
+  static const struct {
+    const char *parameters;
+    int flags;
+    const char *reason;
+  } ways[] = {
+      {"", SQLITE_OPEN_READONLY, "parallel"},
+      {"?mode=ro", SQLITE_OPEN_READWRITE, "parallel"},
+      {"?immutable=1", SQLITE_OPEN_READONLY, "parallel"},
+      {"?cache=shared", SQLITE_OPEN_READWRITE, "parallel"},
+      {"?vfs=unix", SQLITE_OPEN_READWRITE, "parallel"},
+      {"?nolock=1", SQLITE_OPEN_READWRITE, "the file is opened without locks (nolock)"},
+      {"?vfs=unix-none", SQLITE_OPEN_READWRITE, "the file's VFS is not one of SQLite's own"},
+  };
+  sqlite3 *db = open_db("a b%c.db");
+  run(db, "CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", SMALL);
+  sqlite3_close(db);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char uri[400];
+    snprintf(uri, sizeof uri, "file:%s/a%%20b%%25c.db%s", folder, ways[i].parameters);
+    db = open_with(uri, ways[i].flags);
+    char *one = group(db, "t", &queries[0], 1), *many = group(db, "t", &queries[0], 2);
+    if (strcmp(last_reason(db), ways[i].reason) != 0) {
+      fail_msg("%s: %s", ways[i].parameters, last_reason(db));
+    }
+    assert_string_equal(one, many);
+    sqlite3_free(one);
+    sqlite3_free(many);
+    sqlite3_close(db);
+  }
+  db = open_with(":memory:", SQLITE_OPEN_READWRITE);
+  run(db, "CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", SMALL);
+  sqlite3_free(group(db, "t", &queries[0], 2));
+  assert_string_equal(last_reason(db), "the database is in memory or temporary");
+  sqlite3_close(db);
+}
+
+static void results_can_be_stored(void **state) {
+  (void)state;
+  sqlite3 *db = open_db("stored.db");
+  run(db, "CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", SMALL);
+  run(db, "CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, by_field_names(g), count(*) AS c, "
+          "workers(2)); CREATE TABLE kept AS SELECT * FROM o");
+  assert_string_equal(last_reason(db), "the connection has changes that are not committed");
+  run(db, "CREATE TEMP TABLE kept_for_now AS SELECT * FROM o");
+  assert_string_equal(last_reason(db), "parallel");
+  assert_rows(db, "SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM kept_for_now)",
+              "i0|\n");
+  assert_rows(db,
+              "SELECT count(*), sum(value ->> 'c') FROM group_by_fields('t', 'g', 'count(*) AS c', "
+              "NULL, 2)",
+              "i13|i3000|\n");
+  assert_string_equal(last_reason(db), "parallel");
+  sqlite3_close(db);
+}
+
+/* --- one snapshot ----------------------------------------------------------------------------------- */
+
+/*
+** Another process that moves amounts between rows far from each other and adds rows in pairs, one commit
+** after another, until it is told to end.
+*/
+static pid_t start_writer(const char *name, const char *mode) {
+  pid_t writer = fork();
+  if (writer != 0) return writer;
+  sqlite3 *db;
+  char sql[300];
+  int rc = sqlite3_open(path_of(name), &db);
+  sqlite3_busy_timeout(db, 10000);
+  snprintf(sql, sizeof sql, "PRAGMA journal_mode = %s; PRAGMA synchronous = off", mode);
+  if (rc == SQLITE_OK) rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+  for (int i = 0; rc == SQLITE_OK && i < 1000000; i++) {
+    snprintf(sql, sizeof sql,
+             "BEGIN IMMEDIATE; UPDATE account SET v = v + %d WHERE id = %d;"
+             "UPDATE account SET v = v - %d WHERE id = %d; INSERT INTO account VALUES (%d, %d), "
+             "(%d, %d);"
+             "COMMIT",
+             i, 1 + i * 7 % 100, i, 19900 + i * 3 % 100, -1 - i, i, 1000000 + i, -i);
+    rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    struct timespec pause = {.tv_nsec = 300000};
+    nanosleep(&pause, NULL);
+  }
+  _exit(rc == SQLITE_OK ? 0 : 1);
+}
+
+static void totals_are_of_one_committed_state(void **state) {
+  (void)state;
+  static const char *const modes[] = {"wal", "delete"};
+  for (size_t m = 0; m < 2; m++) {
+    char name[40], sql[200];
+    snprintf(name, sizeof name, "writer%d.db", (int)m);
+    sqlite3 *db = open_db(name);
+    snprintf(sql, sizeof sql, "PRAGMA journal_mode = %s; PRAGMA synchronous = off", modes[m]);
+    run(db, sql);
+    run(db, "CREATE TABLE account(id INTEGER PRIMARY KEY, v INT);"
+            "INSERT INTO account SELECT value, 100 FROM counting_input(20001, 1)");
+    sqlite3_close(db);
+    pid_t writer = start_writer(name, modes[m]);
+    assert_true(writer > 0);
+    db = open_db(name);
+    run(db, "CREATE VIRTUAL TABLE temp.o USING group_by_fields(account, globally(),"
+            " sum(v) AS s, count(*) AS c, workers(3))");
+    int parallel = 0, total = (int)test_effort(300);
+    for (int i = 0; i < total; i++) {
+      assert_rows(db, "SELECT s, c % 2 FROM o", "i2000000|i0|\n");
+      parallel += strcmp(last_reason(db), "parallel") == 0;
+    }
+    kill(writer, SIGKILL);
+    int status;
+    waitpid(writer, &status, 0);
+    print_message("  %s: %d of %d runs were parallel\n", modes[m], parallel, total);
+    if (m == 0) assert_true(parallel > 0);
+    sqlite3_close(db);
+  }
+}
+
+/* --- what the caller has a say in ------------------------------------------------------------------- */
+
+/* A query that takes a while: every row hashes some text. */
+#define SLOW_QUERY                                                              \
+  "CREATE VIRTUAL TABLE temp.slow USING group_by_fields(t, by_field_names(g), " \
+  "sum(length(hex(zeroblob(20000 + id % 2)))) AS s, workers(3))"
+
+typedef struct watcher {
+  const char *name;
+  sqlite3 *caller;
+  int interrupts;
+  atomic_int is_seen;
+} watcher;
+
+/* Waits until the run is in tranche_progress of another connection, with some rows done. */
+static void *watch(void *pointer) {
+  watcher *w = pointer;
+  sqlite3 *db = open_db(w->name);
+  for (int i = 0; i < 100000 && !w->is_seen; i++) {
+    char *rows = rows_of(db, "SELECT source, workers, rows > 0, fraction > 0 AND fraction <= 1, "
+                             "rows_per_second > 0, seconds_left >= 0 FROM tranche_progress");
+    w->is_seen = strcmp(rows, "smain.t|i3|i1|i1|i1|i1|\n") == 0;
+    sqlite3_free(rows);
+    struct timespec pause = {.tv_nsec = 200000};
+    nanosleep(&pause, NULL);
+  }
+  if (w->interrupts) sqlite3_interrupt(w->caller);
+  sqlite3_close(db);
+  return NULL;
+}
+
+static int threads_alive(void) {
+  struct stat status;
+  return stat("/proc/self/task", &status) == 0 ? (int)status.st_nlink - 2 : 1;
+}
+
+static sqlite3 *open_slow(const char *name) {
+  sqlite3 *db = open_db(name);
+  run(db, "PRAGMA synchronous = off; DROP TABLE IF EXISTS t; CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", test_effort(20000) + 2000);
+  run(db, SLOW_QUERY);
+  return db;
+}
+
+static void others_see_progress_and_may_interrupt(void **state) {
+  (void)state;
+  for (int interrupts = 0; interrupts < 2; interrupts++) {
+    sqlite3 *db = open_slow("watched.db");
+    int threads_before = threads_alive();
+    watcher w = {"watched.db", db, interrupts, 0};
+    pthread_t thread;
+    pthread_create(&thread, NULL, watch, &w);
+    char *rows = rows_of(db, "SELECT count(s) FROM slow");
+    pthread_join(thread, NULL);
+    assert_true(w.is_seen);
+    assert_string_equal(rows, interrupts ? "error: interrupted" : "i13|\n");
+    sqlite3_free(rows);
+    assert_int_equal(threads_alive(), threads_before);
+    /* And it can be asked again. */
+    assert_rows(db, "SELECT count(*) FROM slow WHERE g = 100", "i0|\n");
+    sqlite3_close(db);
+  }
+}
+
+static int stop_soon(void *calls) {
+  return ++*(int *)calls > 20;
+}
+
+static void a_progress_handler_stops_all(void **state) {
+  (void)state;
+  sqlite3 *db = open_slow("handler.db");
+  int calls = 0;
+  sqlite3_stmt *stmt;
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(s) FROM slow", -1, &stmt, NULL), SQLITE_OK);
+  sqlite3_progress_handler(db, 100, stop_soon, &calls);
+  assert_int_equal(sqlite3_step(stmt), SQLITE_INTERRUPT);
+  assert_int_equal(sqlite3_finalize(stmt), SQLITE_INTERRUPT);
+  sqlite3_progress_handler(db, 0, NULL, NULL);
+  sqlite3_close(db);
+}
+
+static int deny_r(void *none, int action, const char *a, const char *b, const char *c,
+                  const char *d) {
+  return ignore_r(none, action, a, b, c, d) == SQLITE_IGNORE ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void the_authorizer_decides(void **state) {
+  (void)state;
+  sqlite3 *db = open_db("authorizer.db");
+  run(db, "CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", SMALL);
+  run(db, "CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, by_field_names(g), sum(r) AS s, "
+          "workers(2))");
+  sqlite3_set_authorizer(db, deny_r, NULL);
+  assert_rows(db, "SELECT count(*), sum(s) FROM o",
+              "error: group_by_fields: access to t.r is prohibited");
+  sqlite3_set_authorizer(db, ignore_r, NULL);
+  assert_rows(db, "SELECT count(*), sum(s) FROM o", "i13|n|\n");
+  sqlite3_close(db);
+}
+
+static void the_error_of_a_worker_is_told(void **state) {
+  (void)state;
+  sqlite3 *db = open_db("error.db");
+  run(db, "CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", SMALL);
+  run(db, "UPDATE t SET name = '{bad' WHERE id = 2222");
+  run(db, "UPDATE t SET name = '{}' WHERE id <> 2222");
+  query q = {"by_field_names(json_extract(name, '$.a') AS a)", "count(*) AS c", "1", NULL};
+  char *one = group(db, "t", &q, 1), *many = group(db, "t", &q, 3);
+  assert_string_equal(one, "error: group_by_fields: malformed JSON");
+  assert_string_equal(many, one);
+  sqlite3_free(one);
+  sqlite3_free(many);
+  /* The limit of memory is one for all workers. */
+  q = (query){"by_field_names(id)", "count(*) AS c, memory(60000)", "1", NULL};
+  one = group(db, "t", &q, 1);
+  many = group(db, "t", &q, 3);
+  assert_string_equal(one,
+                      "error: group_by_fields: the groups need more than the limit of 60000 bytes");
+  assert_string_equal(many, one);
+  sqlite3_free(one);
+  sqlite3_free(many);
+  sqlite3_close(db);
+}
+
+static void a_fork_is_survived(void **state) {
+  (void)state;
+  sqlite3 *db = open_db("fork.db");
+  run(db, "CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", SMALL);
+  char *before = group(db, "t", &queries[0], 3);
+  assert_string_equal(last_reason(db), "parallel");
+  int threads_before = threads_alive();
+  pid_t child = fork();
+  if (child == 0) {
+    /* The parent's connection is not the child's to use, but its own is as good as any. */
+    sqlite3 *own = open_db("fork.db");
+    char *rows = group(own, "t", &queries[0], 3);
+    int is_right = strcmp(rows, before) == 0 && strcmp(last_reason(own), "parallel") == 0;
+    sqlite3_free(rows);
+    sqlite3_close(own);
+    _exit(is_right ? 0 : 1);
+  }
+  char *after = group(db, "t", &queries[0], 3);
+  assert_string_equal(after, before);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  sqlite3_free(before);
+  sqlite3_free(after);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  assert_int_equal(threads_alive(), threads_before);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_rows_with_any_number_of_workers),
+      cmocka_unit_test(parallel_only_where_it_is_the_same),
+      cmocka_unit_test(files_opened_in_other_ways),
+      cmocka_unit_test(results_can_be_stored),
+      cmocka_unit_test(totals_are_of_one_committed_state),
+      cmocka_unit_test(others_see_progress_and_may_interrupt),
+      cmocka_unit_test(a_progress_handler_stops_all),
+      cmocka_unit_test(the_authorizer_decides),
+      cmocka_unit_test(the_error_of_a_worker_is_told),
+      cmocka_unit_test(a_fork_is_survived),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
