@@ -34,6 +34,7 @@ typedef struct group_vtab {
   tr_host *host;
   sqlite3 *db;
   int is_ad_hoc;
+  uint64_t seed;      /* of rowids */
   tr_group_plan plan; /* of the CREATE form */
 } group_vtab;
 
@@ -47,7 +48,6 @@ typedef struct group_cursor {
   int was_in_vain;  /* the last conditions did not save a scan of the whole table */
   tr_grouping_cursor at;
   const tr_group *group; /* NULL: the end */
-  sqlite3_int64 rowid;
 } group_cursor;
 
 /* --- creating ----------------------------------------------------------------------------------- */
@@ -100,6 +100,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   group_vtab *vtab = tr_malloc(sizeof *vtab);
   if (vtab == NULL) return SQLITE_NOMEM;
   *vtab = (group_vtab){.host = aux, .db = db, .is_ad_hoc = argc == 3};
+  sqlite3_randomness(sizeof vtab->seed, &vtab->seed);
   int rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   if (rc == SQLITE_OK && vtab->is_ad_hoc) rc = sqlite3_declare_vtab(db, ad_hoc_declaration);
   tr_error err;
@@ -158,7 +159,9 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   sqlite3_str_appendf(text, "%llu", outputs_used(info, plan->key_count));
   int count = 0, equal = 0;
   uint64_t equal_keys = 0;
-  for (int i = 0; i < info->nConstraint; i++) {
+  /* Groups numbered by SQLite (a foreign collation) have other numbers under other conditions. */
+  int constraints = tr_group_plan_has_foreign_collation(plan) ? 0 : info->nConstraint;
+  for (int i = 0; i < constraints; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     if (!c->usable || c->iColumn < 0 || c->iColumn >= plan->key_count || !is_condition(c->op))
       continue;
@@ -269,16 +272,13 @@ static int read_values_of_in(tr_group_condition *condition, sqlite3_value *list)
 /*
 ** Whether the inner statement can look at the condition and lose no group (see
 ** group_by_fields_statement.c). A field of TEXT affinity may, in the query, have been compared with a
-** number as a number; by a foreign collation only equality with text says the same everywhere.
+** number as a number.
 */
 static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *condition) {
   if (condition->value_count > MAX_VALUES) return 0;
-  const tr_group_field *key = &plan->keys[condition->key];
-  int is_text = key->column >= 0 && plan->source.columns[key->column].affinity == TR_AFFINITY_TEXT;
-  int is_equality =
-      condition->op == SQLITE_INDEX_CONSTRAINT_EQ || condition->op == SQLITE_INDEX_CONSTRAINT_IS;
-  if (key->is_foreign && condition->value_count > 0 && !is_equality) return 0;
-  for (int i = 0; i < condition->value_count && (is_text || key->is_foreign); i++) {
+  int column = plan->keys[condition->key].column;
+  if (column < 0 || plan->source.columns[column].affinity != TR_AFFINITY_TEXT) return 1;
+  for (int i = 0; i < condition->value_count; i++) {
     int type = sqlite3_value_type(condition->values[i]);
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) return 0;
   }
@@ -347,7 +347,6 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
 static int next(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
   cursor->group = tr_grouping_next(tr_group_result_groups(cursor->result), &cursor->at);
-  cursor->rowid++;
   return SQLITE_OK;
 }
 
@@ -357,7 +356,6 @@ static int eof(sqlite3_vtab_cursor *base) {
 
 static void rewind_groups(group_cursor *cursor) {
   cursor->at = (tr_grouping_cursor){0};
-  cursor->rowid = 0;
   next(&cursor->base);
 }
 
@@ -514,8 +512,14 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
   return SQLITE_OK;
 }
 
+/*
+** The same for a group in every scan of the table, whatever its conditions: SQLite tells by it which rows
+** of the scans for `a = 1 OR b = 2` are the same. It is a hash of 64 bits.
+*/
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid_out) {
-  *rowid_out = ((group_cursor *)base)->rowid;
+  const group_cursor *cursor = (const group_cursor *)base;
+  uint64_t seed = ((const group_vtab *)base->pVtab)->seed;
+  *rowid_out = (sqlite3_int64)tr_group_identity(cursor->group, seed);
   return SQLITE_OK;
 }
 

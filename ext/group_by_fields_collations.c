@@ -67,3 +67,9 @@ tr_code tr_group_plan_settle_collations(tr_group_plan *plan, sqlite3 *db, tr_err
   }
   return code;
 }
+
+int tr_group_plan_has_foreign_collation(const tr_group_plan *plan) {
+  int has = 0;
+  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].is_foreign;
+  return has;
+}

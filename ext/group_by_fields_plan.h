@@ -76,6 +76,9 @@ typedef struct tr_group_call {
 tr_code tr_group_plan_of_call(tr_group_plan *plan, sqlite3 *db, const tr_group_call *call,
                               tr_error *err);
 
+/* Whether only SQLite can tell the groups apart. */
+int tr_group_plan_has_foreign_collation(const tr_group_plan *plan);
+
 void tr_group_plan_free(tr_group_plan *plan);
 
 #endif

@@ -395,12 +395,6 @@ static int needs_first(const tr_group_plan *plan, int key, int is_to_be_parallel
   return has_several;
 }
 
-static int has_foreign_collation(const tr_group_plan *plan) {
-  int has = 0;
-  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].is_foreign;
-  return has;
-}
-
 /*
 ** Decides what the arguments, inputs and aggregates are. With `is_to_be_parallel` the rows of a group may
 ** come in any order, and its first one is found by its key.
@@ -409,7 +403,7 @@ static tr_code lay_out(group_run *run, const tr_group_request *request, int is_t
                        tr_error *err) {
   tr_group_result *result = run->result;
   const tr_group_plan *plan = result->plan;
-  is_to_be_parallel = is_to_be_parallel && !has_foreign_collation(plan);
+  is_to_be_parallel = is_to_be_parallel && !tr_group_plan_has_foreign_collation(plan);
   tr_code code = TR_OK;
   result->shape = (tr_group_shape){.key_count = plan->key_count,
                                    .collations = result->collations,

@@ -132,12 +132,6 @@ static void append_ranked(sqlite3_str *sql, const tr_group_plan *plan,
   sqlite3_str_appendchar(sql, 1, ')');
 }
 
-static int has_foreign_collation(const tr_group_plan *plan) {
-  int has = 0;
-  for (int i = 0; i < plan->key_count; i++) has |= plan->keys[i].is_foreign;
-  return has;
-}
-
 tr_code tr_group_prepare(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
                          char *const *arguments, int count, sqlite3_stmt **stmt, tr_error *err) {
   *stmt = NULL;
@@ -149,7 +143,7 @@ tr_code tr_group_prepare(sqlite3 *db, const tr_group_plan *plan, const tr_group_
   }
   sqlite3_str *sql = sqlite3_str_new(db);
   sqlite3_str_appendall(sql, "SELECT " TR_GROUP_INNER_FUNCTION "(");
-  if (has_foreign_collation(plan)) {
+  if (tr_group_plan_has_foreign_collation(plan)) {
     append_ranked(sql, plan, request, arguments, count);
   } else {
     append_arguments(sql, arguments, count);

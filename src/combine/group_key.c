@@ -206,8 +206,7 @@ void tr_group_key_values(const uint8_t *key, int count, tr_value *values) {
   for (int i = 0; i < count; i++) key = get(key, &values[i]);
 }
 
-/* The hash of `size` bytes, a multiple of 8. */
-static uint32_t hash_of(const uint8_t *key, size_t size, uint64_t seed) {
+uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed) {
   uint64_t h = tr_group_hash_begin(seed, size);
   for (size_t i = 0; i < size; i += 8) {
     uint64_t word;
@@ -220,7 +219,7 @@ static uint32_t hash_of(const uint8_t *key, size_t size, uint64_t seed) {
 tr_group_row tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
                                  uint64_t seed, uint8_t *out) {
   tr_group_row row = {.info = encode(values, collations, count, out), .bytes = out};
-  row.hash = hash_of(out, row.info.size, seed);
+  row.hash = (uint32_t)(tr_group_key_hash(out, row.info.size, seed) >> 32);
   if (row.info.needs_exact) {
     row.exact_size = tr_group_key_encode_exact(values, count, out + row.info.size);
   }

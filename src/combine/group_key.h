@@ -75,6 +75,9 @@ tr_value tr_group_key_value(const uint8_t *key, int field);
 /* All `count` values of a form. */
 void tr_group_key_values(const uint8_t *key, int count, tr_value *values);
 
+/* A hash of `size` bytes of a key, a multiple of 8. */
+uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed);
+
 /* Copies whole words; faster than memcpy for the few that keys have. */
 static inline void tr_group_key_copy(uint8_t *to, const uint8_t *from, size_t size) {
   for (size_t i = 0; i < size; i += 8) memcpy(to + i, from + i, 8);
@@ -103,10 +106,10 @@ static inline uint64_t tr_group_hash_add(uint64_t h, uint64_t word) {
   return (h << 27 | h >> 37) * UINT64_C(0x9e3779b185ebca87) + UINT64_C(0x85ebca77c2b2ae63);
 }
 
-static inline uint32_t tr_group_hash_end(uint64_t h) {
+static inline uint64_t tr_group_hash_end(uint64_t h) {
   h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
   h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-  return (uint32_t)((h ^ (h >> 33)) >> 32);
+  return h ^ (h >> 33);
 }
 
 static inline tr_group_row tr_group_row_of_integer(int64_t integer, uint64_t seed, uint8_t *out) {
@@ -120,7 +123,8 @@ static inline tr_group_row tr_group_row_of_integer(int64_t integer, uint64_t see
     if (integer == 0) head = TR_GROUP_HEAD_ZERO, mask = 0;
     uint64_t word = head | (bits & mask) << 8;
     memcpy(out, &word, sizeof word);
-    row.hash = tr_group_hash_end(tr_group_hash_add(tr_group_hash_begin(seed, 8), word));
+    row.hash =
+        (uint32_t)(tr_group_hash_end(tr_group_hash_add(tr_group_hash_begin(seed, 8), word)) >> 32);
     return row;
   }
 #endif

@@ -378,6 +378,10 @@ tr_value tr_group_key_field(const tr_group *group, int field) {
   return value;
 }
 
+uint64_t tr_group_identity(const tr_group *group, uint64_t seed) {
+  return tr_group_key_hash(key_of(group), group->key_size, seed);
+}
+
 const void *tr_group_state(const tr_group_table *table, const tr_group *group, int aggregate) {
   return states_of(group) + table->plans[aggregate].state_offset;
 }

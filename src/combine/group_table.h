@@ -100,6 +100,9 @@ const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_
 /* The value of key field `field` as the group's first row had it; bytes lie in the group. */
 tr_value tr_group_key_field(const tr_group *group, int field);
 
+/* A number for the group that depends on its key and the seed alone: its hash in 64 bits. */
+uint64_t tr_group_identity(const tr_group *group, uint64_t seed);
+
 /* The state of aggregate number `aggregate`; any table of the shape will do. */
 const void *tr_group_state(const tr_group_table *table, const tr_group *group, int aggregate);
 

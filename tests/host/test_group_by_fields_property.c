@@ -351,7 +351,11 @@ static void check_conditions(const query *q) {
     sqlite3_step(stmt);
     sqlite3_value *bound = sqlite3_value_dup(sqlite3_column_value(stmt, 0));
     sqlite3_finalize(stmt);
-    switch (below(4)) {
+    switch (below(5)) {
+    case 4:
+      snprintf(condition, sizeof condition, "%s = %s OR %s >= %s OR %s IS NULL", column,
+               PICK(key_values), column, PICK(key_values), column);
+      break;
     case 0:
       snprintf(condition, sizeof condition, "%s IN (%s, %s, ?1)", column, PICK(key_values),
                PICK(key_values));
