@@ -399,20 +399,35 @@ int tr_scan_eof(sqlite3_vtab_cursor *base) {
   return ((tr_scan_cursor *)base)->is_eof;
 }
 
+static void result_text(sqlite3_context *context, sqlite3_value *value, int is_utf8) {
+  /* As a blob, text in UTF-8 is given as it lies there; as text it would be copied for a terminator. */
+  const void *text = is_utf8 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
+  size_t size = (size_t)sqlite3_value_bytes(value);
+  if (text == NULL && size > 0) {
+    sqlite3_result_error_nomem(context);
+  } else {
+    sqlite3_result_text64(context, size == 0 ? "" : text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+}
+
+static void result_blob(sqlite3_context *context, sqlite3_value *value) {
+  const void *blob = sqlite3_value_blob(value);
+  size_t size = (size_t)sqlite3_value_bytes(value);
+  if (blob == NULL && size > 0) {
+    sqlite3_result_error_nomem(context);
+  } else {
+    sqlite3_result_blob64(context, size == 0 ? "" : blob, size, SQLITE_TRANSIENT);
+  }
+}
+
 /* The inner statement's value, by its type. */
 static void result_column(sqlite3_context *context, sqlite3_value *value, int is_utf8) {
   switch (sqlite3_value_type(value)) {
   case SQLITE_INTEGER: sqlite3_result_int64(context, sqlite3_value_int64(value)); break;
   case SQLITE_FLOAT: sqlite3_result_double(context, sqlite3_value_double(value)); break;
-  case SQLITE_NULL: break;
-  default: {
-    tr_value view = is_utf8 ? tr_value_of_utf8(value) : tr_value_of_sqlite(value);
-    if (view.bytes.data == NULL && view.bytes.size > 0) {
-      sqlite3_result_error_nomem(context);
-    } else {
-      tr_result_value(context, &view);
-    }
-  }
+  case SQLITE_TEXT: result_text(context, value, is_utf8); break;
+  case SQLITE_BLOB: result_blob(context, value); break;
+  default: break; /* NULL, which it is already */
   }
 }
 
