@@ -152,6 +152,8 @@ static int comparable_value(const tr_source_table *source, const tr_term *term, 
   sqlite3_value *given = term->values[i];
   if (is_ambiguous(source, term, i)) return 0;
   if (is_numeric(affinity_of(source, term->column)) && sqlite3_value_type(given) == SQLITE_TEXT) {
+    /* The values of a list are copies, which belong to no connection: SQLite cannot convert those. */
+    if (term->op == TR_IN) return 0;
     sqlite3_value_numeric_type(given);
   }
   *value = tr_value_of_sqlite(given);

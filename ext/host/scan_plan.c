@@ -180,12 +180,29 @@ static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_sc
   if (op != TR_EQ) key->has_byte_key_range = 1;
 }
 
+/*
+** Newer SQLites add the range of a pattern's beginning to `d LIKE 'a%'`: d >= 'A' and d < 'b', which no blob
+** satisfies although it may be LIKE the pattern. What is a range of its own is left to SQLite, too, then.
+*/
+static int may_be_of_pattern(const sqlite3_index_info *info, int i, tr_operator op) {
+  if (op < TR_GT || op > TR_LE) return 0;
+  for (int j = 0; j < info->nConstraint; j++) {
+    tr_operator other = tr_operator_of_constraint(info->aConstraint[j].op);
+    if (info->aConstraint[j].iColumn == info->aConstraint[i].iColumn &&
+        (other == TR_LIKE || other == TR_GLOB)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 static void take_column(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
                         tr_scan_plan *plan, key_terms *key) {
   int column = info->aConstraint[i].iColumn;
   int source = source_column(table, column);
   int is_binary;
   if (source < 0 && table->source.rowid_name == NULL) return;
+  if (may_be_of_pattern(info, i, op)) return;
   /* An older host may have a list behind =, and would scan once for each of its values. */
   if (key->has_tracker && op == TR_EQ && !has_lists()) return;
   if (!can_compare(table, info, i, op, source, &is_binary)) return;
