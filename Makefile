@@ -221,7 +221,7 @@ $(BUILD)/static/%.o: %.c $(BUILD)/flags
 SUPPORT_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/replay/*.c))
 # The surfaces, linked statically with SQLite, and what of the tests' support brings no allocator.
-HOST_SUPPORT_OBJECTS = $(BUILD)/tests/support/test_random.o
+HOST_SUPPORT_OBJECTS = $(BUILD)/tests/support/test_random.o $(BUILD)/tests/support/jsonl.o
 HOST_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/host/*.c))
 # Programs that load the built extension as anybody's program would, and one that links it.
 EMBED_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/embed/*.c tests/faults/*.c))

@@ -234,12 +234,14 @@ static const char *column_name(const tr_group_plan *plan, int i) {
   return i < plan->key_count ? plan->keys[i].name : plan->outputs[i - plan->key_count].name;
 }
 
-static tr_code check_names(tr_group_planner *p) {
-  int count = p->plan->key_count + p->plan->output_count;
+/* The columns of one table; or, in the ad hoc form, the members of two objects. */
+static tr_code check_names(tr_group_planner *p, int is_one_table) {
+  const tr_group_plan *plan = p->plan;
+  int count = plan->key_count + plan->output_count;
   for (int i = 0; i < count; i++) {
-    for (int j = 0; j < i; j++) {
-      const char *name = column_name(p->plan, i);
-      if (sqlite3_stricmp(name, column_name(p->plan, j)) != 0) continue;
+    for (int j = !is_one_table && i >= plan->key_count ? plan->key_count : 0; j < i; j++) {
+      const char *name = column_name(plan, i);
+      if (sqlite3_stricmp(name, column_name(plan, j)) != 0) continue;
       return tr_group_refuse(p, name, "two columns of that name; give one another (AS name)");
     }
   }
@@ -255,9 +257,9 @@ static tr_code read_source(tr_group_planner *p, const char *schema, const char *
   return code == TR_NO_MEMORY ? tr_error_no_memory(p->err) : TR_OK;
 }
 
-static tr_code finish(tr_group_planner *p, tr_code code) {
+static tr_code finish(tr_group_planner *p, tr_code code, int is_one_table) {
   if (code == TR_OK && p->plan->output_count == 0) code = tr_group_add_rows(p);
-  if (code == TR_OK) code = check_names(p);
+  if (code == TR_OK) code = check_names(p, is_one_table);
   if (code == TR_OK) code = tr_group_plan_settle_collations(p->plan, p->db, p->err);
   if (code != TR_OK) tr_group_plan_free(p->plan);
   return tr_group_name_error(p->err, code);
@@ -297,7 +299,7 @@ tr_code tr_group_plan_of_module(tr_group_plan *plan, sqlite3 *db, int argc, cons
   tr_module_arguments arguments;
   tr_code code = tr_module_arguments_parse(&arguments, &syntax, argc, argv, err);
   if (code != TR_OK) return code;
-  code = finish(&p, read_clauses(&p, &arguments));
+  code = finish(&p, read_clauses(&p, &arguments), 1);
   tr_module_arguments_free(&arguments);
   return code;
 }
@@ -334,7 +336,7 @@ tr_code tr_group_plan_of_call(tr_group_plan *plan, sqlite3 *db, const tr_group_c
                               tr_error *err) {
   *plan = (tr_group_plan){0};
   tr_group_planner p = {plan, db, err};
-  return finish(&p, read_call(&p, call));
+  return finish(&p, read_call(&p, call), 0);
 }
 
 void tr_group_plan_free(tr_group_plan *plan) {
