@@ -461,7 +461,7 @@ static const struct {
     {"count", "count(%s)", "count(%s)"},
     {"top2_long", "top_largest(%s, 2)", "ranked(%s, -1, 2)"},
     {"bottom2_long", "top_smallest(%s, 2)", "ranked(%s, 1, 2)"},
-    {"quantiles3", "approx_quantiles(%s, 3)", "spread(%s, 0, 3)"},
+    {"quantiles3", "approx_quantiles(%s, 3)", "ranked(%s, 0, 3)"},
 };
 
 /* What stands for a field: a path is JSON below a column. Several fields, or all, are rows. */
@@ -473,10 +473,7 @@ static char *field_sql(const char *field) {
   return sqlite3_mprintf("%s", field);
 }
 
-/*
-** ranked(x, direction, n): the n first values of a group, [] of none; spread(x, 0, n): its least, middle
-** and greatest, NULL of none.
-*/
+/* ranked(x, direction, n): the n first values of a group, or for 0 its least, middle and greatest. */
 typedef struct ranking {
   int count, direction, n;
   sqlite3_int64 values[200];
@@ -502,11 +499,7 @@ static void rank_step(sqlite3_context *context, int argc, sqlite3_value **argv) 
 static void rank_final(sqlite3_context *context) {
   ranking *r = sqlite3_aggregate_context(context, 0);
   if (r == NULL || r->count == 0) {
-    const char *nothing = sqlite3_user_data(context);
-    if (nothing == NULL)
-      sqlite3_result_null(context);
-    else
-      sqlite3_result_text(context, nothing, -1, SQLITE_STATIC);
+    sqlite3_result_text(context, "[]", -1, SQLITE_STATIC);
     return;
   }
   ranking_direction = r->direction;
@@ -668,10 +661,7 @@ static void replay_group(void) {
 int main(void) {
   file = jsonl_open(VECTORS);
   db = database_open(":memory:", 0);
-  static char empty[] = "[]";
-  sqlite3_create_function_v2(db, "ranked", 3, SQLITE_UTF8, empty, NULL, rank_step, rank_final,
-                             NULL);
-  sqlite3_create_function_v2(db, "spread", 3, SQLITE_UTF8, NULL, NULL, rank_step, rank_final, NULL);
+  sqlite3_create_function_v2(db, "ranked", 3, SQLITE_UTF8, NULL, NULL, rank_step, rank_final, NULL);
   while ((line = jsonl_next(file)) != NULL) {
     const char *op = jsonl_text(file, line, "op");
     lines++;
