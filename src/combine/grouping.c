@@ -70,6 +70,8 @@ struct tr_group_parts {
 };
 
 #define RECENT_LOG 12
+/* Under a lower limit there is no cache. */
+#define RECENT_LEAST_LIMIT ((uint64_t)1 << 20)
 
 typedef struct recent_group {
   int64_t key;
@@ -319,7 +321,9 @@ static tr_code create(const tr_group_shape *shape, tr_group_parts *shared, tr_gr
   grouping->budget.limit = shape->memory_limit;
   grouping->account.budget = shared == NULL ? &grouping->budget : &shared->budget;
   size_t inputs = ((size_t)shape->input_count + 1) * sizeof *grouping->inputs;
-  size_t recent = shape->key_count == 1 ? sizeof *grouping->recent << RECENT_LOG : 0;
+  int has_cache = shape->key_count == 1 &&
+                  (shape->memory_limit == 0 || shape->memory_limit >= RECENT_LEAST_LIMIT);
+  size_t recent = has_cache ? sizeof *grouping->recent << RECENT_LOG : 0;
   tr_code code =
       tr_memory_account_take(&grouping->account, sizeof *grouping + inputs + recent, err);
   if (code == TR_OK) grouping->inputs = tr_malloc(inputs);
