@@ -15,12 +15,42 @@
 */
 #include "surfaces.h"
 
+#include "host/interrupt.h"
 #include "host/range_arguments.h"
 #include "host/table_function.h"
 #include "range/byte_key.h"
 
 /* No restriction is cut into more pieces: each is a row held in memory. */
 #define MAX_PIECES 1000000
+
+/*
+** Longer keys are not measured: one answer would take many milliseconds in which nobody can interrupt.
+** They can be compared, claimed and scanned.
+*/
+#define MAX_MEASURED_SIZE 1048576
+
+/* Between two looks for an interrupt. */
+#define POLL_NANOSECONDS 1000000
+
+static tr_code check_measurable(const char *function, const char *argument, sqlite3_value *value,
+                                size_t size, tr_error *err) {
+  if (size <= MAX_MEASURED_SIZE) return TR_OK;
+  tr_value refused = tr_value_of_sqlite(value);
+  tr_argument_error(err, function, argument, &refused,
+                    "keys of more than 1048576 bytes are not measured");
+  return err->code = TR_TOO_BIG;
+}
+
+/* Reads the argument `restriction` for a function that does arithmetic with its keys. */
+static tr_code measurable_restriction(const char *function, sqlite3_value *value,
+                                      tr_restriction *restriction, tr_error *err) {
+  tr_code code = tr_argument_restriction(function, value, restriction, err);
+  if (code != TR_OK || restriction->kind != TR_BYTES) return code;
+  size_t start = restriction->bytes.start.size, end = restriction->bytes.end.size;
+  code = check_measurable(function, "restriction", value, start > end ? start : end, err);
+  if (code != TR_OK) tr_restriction_free(restriction);
+  return code;
+}
 
 static int has_null(int argc, sqlite3_value **argv) {
   for (int i = 0; i < argc; i++) {
@@ -129,6 +159,9 @@ static void offset_range(sqlite3_context *context, int argc, sqlite3_value **arg
 */
 typedef struct position_question {
   const char *name;
+  tr_code (*read)(const char *function, sqlite3_value *value, tr_restriction *restriction,
+                  tr_error *err);
+  int is_measured;
   tr_code (*answer)(const tr_restriction *restriction, tr_position position, tr_value *value,
                     tr_error *err);
 } position_question;
@@ -149,21 +182,26 @@ static tr_code answer_fraction(const tr_restriction *restriction, tr_position po
   return code;
 }
 
-static const position_question contains_question = {"range_contains", answer_contains};
-static const position_question fraction_question = {"range_fraction", answer_fraction};
+static const position_question contains_question = {"range_contains", tr_argument_restriction, 0,
+                                                    answer_contains};
+static const position_question fraction_question = {"range_fraction", measurable_restriction, 1,
+                                                    answer_fraction};
 
 static void ask_position(sqlite3_context *context, int argc, sqlite3_value **argv) {
   if (has_null(argc, argv)) return;
   const position_question *question = tr_function_data(context);
   tr_error err;
   tr_restriction restriction;
-  if (tr_argument_restriction(question->name, argv[0], &restriction, &err) != TR_OK) {
+  if (question->read(question->name, argv[0], &restriction, &err) != TR_OK) {
     tr_result_error(context, NULL, &err);
     return;
   }
   tr_position position;
   tr_value answer;
   tr_code code = tr_argument_position(question->name, argv[1], restriction.kind, &position, &err);
+  if (code == TR_OK && question->is_measured && restriction.kind == TR_BYTES) {
+    code = check_measurable(question->name, "key", argv[1], position.key.size, &err);
+  }
   if (code == TR_OK) {
     tr_error reason;
     if (question->answer(&restriction, position, &answer, &reason) != TR_OK) {
@@ -183,7 +221,7 @@ static void range_interpolate(sqlite3_context *context, int argc, sqlite3_value 
   if (has_null(argc, argv)) return;
   tr_error err;
   tr_restriction restriction;
-  if (tr_argument_restriction("range_interpolate", argv[0], &restriction, &err) != TR_OK) {
+  if (measurable_restriction("range_interpolate", argv[0], &restriction, &err) != TR_OK) {
     tr_result_error(context, NULL, &err);
     return;
   }
@@ -209,14 +247,22 @@ static void range_interpolate(sqlite3_context *context, int argc, sqlite3_value 
   tr_restriction_free(&restriction);
 }
 
-/* What range_split's emit needs to number the pieces. */
+/* What range_split's emit needs to number the pieces, and to be stopped among many. */
 typedef struct split_rows {
   tr_row_list *rows;
   int64_t ordinal;
+  tr_interrupt interrupt;
+  int64_t last_poll;
 } split_rows;
 
 static tr_code emit_piece(void *context, const tr_restriction *piece, tr_error *err) {
   split_rows *split = context;
+  int64_t now = tr_monotonic_now();
+  if (now - split->last_poll > POLL_NANOSECONDS) {
+    tr_code polled = tr_interrupt_poll(&split->interrupt, err);
+    if (polled != TR_OK) return polled;
+    split->last_poll = now;
+  }
   tr_buffer text = {0};
   tr_code code = tr_restriction_text(piece, &text, err);
   if (code == TR_OK) {
@@ -229,7 +275,6 @@ static tr_code emit_piece(void *context, const tr_restriction *piece, tr_error *
 
 static tr_code fill_range_split(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
                                 tr_error *err) {
-  (void)host;
   int64_t count;
   tr_code code = tr_argument_integer("range_split", "n", arguments[1], &count, err);
   if (code != TR_OK) return code;
@@ -238,10 +283,12 @@ static tr_code fill_range_split(tr_host *host, sqlite3_value **arguments, tr_row
     return tr_argument_error(err, "range_split", "n", &value, "must be from 1 to 1000000");
   }
   tr_restriction restriction;
-  code = tr_argument_restriction("range_split", arguments[0], &restriction, err);
+  code = measurable_restriction("range_split", arguments[0], &restriction, err);
   if (code != TR_OK) return code;
-  split_rows split = {rows, 0};
+  split_rows split = {
+      .rows = rows, .interrupt = {.db = tr_host_db(host)}, .last_poll = tr_monotonic_now()};
   code = tr_restriction_split(&restriction, count, emit_piece, &split, err);
+  tr_interrupt_close(&split.interrupt);
   tr_restriction_free(&restriction);
   return code;
 }

@@ -37,3 +37,9 @@ INSERT INTO k VALUES ('x', 1);
 SELECT n, key = hex(byte_key('x', 1)) FROM kv;
 -- A joined argument that comes later in the text of the query.
 SELECT t.n, s.restriction FROM range_split(offset_range(0, 4), t.n) AS s JOIN (SELECT 2 AS n) AS t;
+-- Keys too long to measure are refused; they can be compared.
+SELECT range_fraction(byte_key_range(zeroblob(1048577), ''), x'01');
+SELECT range_fraction(byte_key_range('', ''), zeroblob(1048577));
+SELECT range_interpolate(byte_key_range(zeroblob(1048577), ''), 0.5);
+SELECT count(*) FROM range_split(byte_key_range(zeroblob(1048577), ''), 2);
+SELECT range_contains(byte_key_range(zeroblob(1048577), ''), x'01');
