@@ -10,6 +10,7 @@
 #include "byte_key_scan.h"
 
 #include "base/memory.h"
+#include "host/schema_freshness.h"
 #include "surfaces.h"
 
 static const tr_clause clauses[] = {
@@ -45,10 +46,13 @@ static tr_code describe(tr_scan_table *table, tr_module_arguments *arguments, tr
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
                    char **message) {
   tr_error err;
+  int is_ad_hoc = argc == 3 && sqlite3_stricmp(argv[2], argv[0]) == 0;
+  int fresh = is_ad_hoc ? SQLITE_OK : tr_schemas_read_afresh(db, argv[1]);
+  if (fresh != SQLITE_OK) return fresh;
   scan_table *table = tr_malloc(sizeof *table);
   if (table == NULL) return SQLITE_NOMEM;
   *table = (scan_table){.scan = {.function = SCAN_FUNCTION, .host = aux, .db = db}};
-  table->is_ad_hoc = argc == 3 && sqlite3_stricmp(argv[2], argv[0]) == 0;
+  table->is_ad_hoc = is_ad_hoc;
   int rc = SQLITE_OK;
   if (table->is_ad_hoc) {
     rc = sqlite3_declare_vtab(db, scan_ad_hoc_declaration);
@@ -61,6 +65,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
     }
     rc = code == TR_OK ? tr_scan_table_declare(&table->scan) : tr_create_error(message, &err);
   }
+  if (rc == SQLITE_OK) rc = tr_schemas_declare_use(db);
   if (rc == SQLITE_OK && (table->is_ad_hoc || table->scan.where != NULL)) {
     rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   }

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "group_by_fields_run.h"
+#include "host/schema_freshness.h"
 #include "parallel_group.h"
 #include "surfaces.h"
 
@@ -97,11 +98,14 @@ static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, tr
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **table,
                    char **message) {
+  int fresh = argc == 3 ? SQLITE_OK : tr_schemas_read_afresh(db, argv[1]);
+  if (fresh != SQLITE_OK) return fresh;
   group_vtab *vtab = tr_malloc(sizeof *vtab);
   if (vtab == NULL) return SQLITE_NOMEM;
   *vtab = (group_vtab){.host = aux, .db = db, .is_ad_hoc = argc == 3};
   sqlite3_randomness(sizeof vtab->seed, &vtab->seed);
   int rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+  if (rc == SQLITE_OK) rc = tr_schemas_declare_use(db);
   if (rc == SQLITE_OK && vtab->is_ad_hoc) rc = sqlite3_declare_vtab(db, ad_hoc_declaration);
   tr_error err;
   if (rc == SQLITE_OK && !vtab->is_ad_hoc && make_plan(vtab, argc, argv, &err) != TR_OK) {

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "host/range_arguments.h"
 #include "host/scan_table.h"
+#include "host/schema_freshness.h"
 #include "job_functions.h"
 #include "job_integrity.h"
 #include "job_progress.h"
@@ -187,6 +188,8 @@ static int declare(const job_table *table) {
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
                    char **message, int is_new) {
   tr_error err;
+  int fresh = tr_schemas_read_afresh(db, argv[1]);
+  if (fresh != SQLITE_OK) return fresh;
   job_table *table = tr_malloc(sizeof *table);
   if (table == NULL) return SQLITE_NOMEM;
   memset(table, 0, sizeof *table);
@@ -198,6 +201,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   if (code == TR_OK && is_new) code = create_tables(table->job, &table->scan, &err);
   if (code == TR_OK && is_new) code = tr_job_load(table->job, module_name, &err);
   int rc = code == TR_OK ? declare(table) : tr_create_error(message, &err);
+  if (rc == SQLITE_OK) rc = tr_schemas_declare_use(db);
   if (rc == SQLITE_OK && table->scan.where != NULL) {
     rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   }
