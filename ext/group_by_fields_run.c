@@ -75,13 +75,14 @@ static tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
   }
 }
 
-/* The same as a number, if it is text or a BLOB: what sum() makes of it. This changes `value`. */
+/* The same as a number, if it is text or a BLOB: what sum() makes of it. */
 static tr_code read_number(sqlite3_value *value, tr_value *read, tr_error *err) {
   int type = sqlite3_value_type(value);
-  if (type != SQLITE_TEXT && type != SQLITE_BLOB) return read_value(value, read, err);
-  if (sqlite3_value_numeric_type(value) == SQLITE_INTEGER) return read_value(value, read, err);
-  *read = tr_value_real(sqlite3_value_double(value));
-  return TR_OK;
+  if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
+    *read = tr_number_of_sqlite(value);
+    return read->type == TR_TEXT ? tr_error_no_memory(err) : TR_OK;
+  }
+  return read_value(value, read, err);
 }
 
 static tr_code read_row_key(const group_run *run, run_input *input, sqlite3_value **arguments,

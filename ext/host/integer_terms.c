@@ -21,15 +21,22 @@ static place place_of_real(double real) {
   return (place){.floor = (int64_t)floor(real), .ceiling = (int64_t)ceil(real)};
 }
 
+static place place_of_integer(int64_t integer) {
+  return (place){.floor = integer, .ceiling = integer};
+}
+
 static place place_of_value(sqlite3_value *value) {
+  tr_value number;
   switch (sqlite3_value_type(value)) {
-  case SQLITE_INTEGER: {
-    int64_t integer = sqlite3_value_int64(value);
-    return (place){.floor = integer, .ceiling = integer};
-  }
+  case SQLITE_INTEGER: return place_of_integer(sqlite3_value_int64(value));
   case SQLITE_FLOAT: return place_of_real(sqlite3_value_double(value));
-  default: return (place){.side = 1};
+  case SQLITE_TEXT:
+    if (!tr_spelled_number(value, tr_value_of_sqlite(value).bytes, &number)) break;
+    return number.type == TR_INTEGER ? place_of_integer(number.integer)
+                                     : place_of_real(number.real);
+  default: break;
   }
+  return (place){.side = 1};
 }
 
 static void keep_nothing(tr_integer_bounds *bounds) {
@@ -80,9 +87,7 @@ static void apply(tr_integer_bounds *bounds, int op, place at) {
 }
 
 void tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value) {
-  int type = sqlite3_value_type(value);
-  if (type == SQLITE_TEXT) type = sqlite3_value_numeric_type(value);
-  if (type == SQLITE_NULL) {
+  if (sqlite3_value_type(value) == SQLITE_NULL) {
     keep_nothing(bounds);
   } else {
     apply(bounds, op, place_of_value(value));

@@ -74,6 +74,27 @@ static int is_ambiguous(const tr_source_table *source, const tr_term *term, int 
   return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
+/* Whether ":" is above all text that spells a number, in the order of the term's comparison. */
+static int has_order_of_digits(const tr_source_table *source, const tr_term *term) {
+  static const char *const collations[] = {"BINARY", "NOCASE", "RTRIM"};
+  const char *collation = term->is_binary ? "BINARY" : source->columns[term->column].collation;
+  int i = 0;
+  while (i < 3 && sqlite3_stricmp(collation, collations[i]) != 0) i++;
+  return i < 3;
+}
+
+tr_value tr_term_value(const tr_source_table *source, const tr_term *term, int i) {
+  static const uint8_t above_numbers[] = {':'};
+  tr_value value = tr_value_of_sqlite(term->values[i]);
+  if (value.type != TR_TEXT || value.bytes.data == NULL) return value;
+  if (term->op != TR_LT && term->op != TR_LE) return value;
+  if (is_numeric(affinity_of(source, term->column)) || !has_order_of_digits(source, term)) {
+    return value;
+  }
+  tr_bytes least = {above_numbers, sizeof above_numbers};
+  return tr_bytes_compare(value.bytes, least) < 0 ? tr_value_text(least) : value;
+}
+
 static void append_column(const tr_source_table *source, const tr_term *term, sqlite3_str *sql) {
   tr_source_append_column(source, term->column, sql);
   int is_own =
@@ -151,12 +172,10 @@ static int comparable_value(const tr_source_table *source, const tr_term *term, 
                             tr_value *value) {
   sqlite3_value *given = term->values[i];
   if (is_ambiguous(source, term, i)) return 0;
-  if (is_numeric(affinity_of(source, term->column)) && sqlite3_value_type(given) == SQLITE_TEXT) {
-    /* The values of a list are copies, which belong to no connection: SQLite cannot convert those. */
-    if (term->op == TR_IN) return 0;
-    sqlite3_value_numeric_type(given);
+  *value = tr_term_value(source, term, i);
+  if (value->type == TR_TEXT && is_numeric(affinity_of(source, term->column))) {
+    tr_spelled_number(given, value->bytes, value);
   }
-  *value = tr_value_of_sqlite(given);
   return value->type != TR_NULL;
 }
 

@@ -7,8 +7,9 @@
 ** matter. Beside a TEXT or BLOB column a number may have come in three ways: as it is (`k = 5`: a TEXT
 ** column compares it as text), from a numeric column of a join (k is compared as a number), or from a
 ** column without a type (a number is below all text). The condition allows them all, no range is cut, and
-** SQLite's own check afterwards decides. A text beside such a column is taken as it is, which is what
-** SQLite does unless it came from a numeric column that holds text.
+** SQLite's own check afterwards decides. A text beside such a column may have come from a numeric column
+** that holds text: then what spells a number in ours is one, and below it. So an upper limit is never below
+** the first text that cannot spell a number, ":".
 */
 #ifndef TR_HOST_KEY_CONSTRAINTS_H
 #define TR_HOST_KEY_CONSTRAINTS_H
@@ -50,6 +51,9 @@ tr_operator tr_operator_of_constraint(int op);
 
 /* Whether the condition says just what SQLite's own check would say, whatever the value is. */
 int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op);
+
+/* The term's value `i` as the condition's parameter is to have it. */
+tr_value tr_term_value(const tr_source_table *source, const tr_term *term, int i);
 
 /*
 ** Appends the term as an SQL condition whose parameters are ?first and following, one for each value.

@@ -145,7 +145,7 @@ static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const
   int index = 1;
   for (int i = 0; i < count && code == TR_OK; i++) {
     for (int j = 0; j < terms[i].value_count && code == TR_OK; j++) {
-      tr_value value = tr_value_of_sqlite(terms[i].values[j]);
+      tr_value value = tr_term_value(&table->source, &terms[i], j);
       code = tr_statement_reader_bind(cursor->inner.reader, index++, &value, err);
     }
   }

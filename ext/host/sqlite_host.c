@@ -278,12 +278,66 @@ tr_value tr_value_of_column(sqlite3_stmt *stmt, int column) {
   }
 }
 
-tr_value tr_number_of_sqlite(sqlite3_value *value) {
-  switch (sqlite3_value_numeric_type(value)) {
-  case SQLITE_NULL: return tr_value_null();
-  case SQLITE_INTEGER: return tr_value_integer(sqlite3_value_int64(value));
-  default: return tr_value_real(sqlite3_value_double(value));
+static int is_space(uint8_t c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static size_t skip_digits(tr_bytes text, size_t at) {
+  while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9') at++;
+  return at;
+}
+
+/* Reads `[+-]digits`, all of it; 0: it does not fit. */
+static int read_integer(tr_bytes text, int64_t *integer) {
+  int is_negative = text.data[0] == '-';
+  uint64_t limit = is_negative ? UINT64_C(1) << 63 : INT64_MAX, magnitude = 0;
+  for (size_t i = text.data[0] == '-' || text.data[0] == '+'; i < text.size; i++) {
+    uint64_t digit = (uint64_t)(text.data[i] - '0');
+    if (magnitude > (limit - digit) / 10) return 0;
+    magnitude = magnitude * 10 + digit;
   }
+  *integer = (int64_t)(is_negative ? UINT64_C(0) - magnitude : magnitude);
+  return 1;
+}
+
+int tr_spelled_number(sqlite3_value *value, tr_bytes text, tr_value *number) {
+  size_t start = 0, at, end;
+  while (start < text.size && is_space(text.data[start])) start++;
+  at = start;
+  if (at < text.size && (text.data[at] == '-' || text.data[at] == '+')) at++;
+  size_t whole = skip_digits(text, at), digits = whole - at;
+  at = end = whole;
+  if (at < text.size && text.data[at] == '.') {
+    end = skip_digits(text, at + 1);
+    digits += end - at - 1;
+    at = end;
+  }
+  if (digits == 0) return 0;
+  if (at < text.size && (text.data[at] == 'e' || text.data[at] == 'E')) {
+    at++;
+    if (at < text.size && (text.data[at] == '-' || text.data[at] == '+')) at++;
+    end = skip_digits(text, at);
+    if (end == at) return 0;
+    at = end;
+  }
+  while (at < text.size && is_space(text.data[at])) at++;
+  if (at < text.size) return 0;
+  int64_t integer;
+  if (end == whole && read_integer((tr_bytes){text.data + start, whole - start}, &integer)) {
+    *number = tr_value_integer(integer);
+  } else {
+    *number = tr_value_real(sqlite3_value_double(value));
+  }
+  return 1;
+}
+
+tr_value tr_number_of_sqlite(sqlite3_value *value) {
+  tr_value given = tr_value_of_sqlite(value);
+  if (given.type == TR_TEXT) {
+    if (given.bytes.data == NULL || tr_spelled_number(value, given.bytes, &given)) return given;
+  }
+  if (given.type < TR_TEXT) return given;
+  return tr_value_real(sqlite3_value_double(value));
 }
 
 /* A view's bytes as SQLite wants them: a null pointer would make an SQL NULL of an empty value. */

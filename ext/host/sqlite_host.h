@@ -100,9 +100,19 @@ tr_value tr_value_of_utf8(sqlite3_value *value);
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column);
 
 /*
+** 1: `value` is text (`text`, as UTF-8) that spells a number and nothing else but spaces around it, which
+** `*number` then is: INTEGER for an integer that fits, else REAL. 0: it is not. So SQLite's numeric
+** affinity has it. `value` stays text.
+**
+** For this and not sqlite3_value_numeric_type, which in newer releases needs the value's connection:
+** copies and the elements of an IN list have none.
+*/
+int tr_spelled_number(sqlite3_value *value, tr_bytes text, tr_value *number);
+
+/*
 ** The number that an aggregate of numbers makes of a value, as SQLite's sum() does: NULL and INTEGER
 ** stay, so does text that spells one; all else is a REAL, the one that the text or BLOB begins with,
-** or 0.0.
+** or 0.0. A text without bytes: out of memory.
 */
 tr_value tr_number_of_sqlite(sqlite3_value *value);
 

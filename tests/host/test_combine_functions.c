@@ -253,12 +253,13 @@ static void flags_say_what_is_pure(void **state) {
   (void)state;
   sqlite3 *db = open_db();
   /* SQLITE_DETERMINISTIC 0x800, SQLITE_INNOCUOUS 0x200000 */
-  assert_answer(db,
-                "SELECT group_concat(f) FROM (SELECT name || '/' || narg AS f FROM pragma_function_list"
-                " WHERE NOT flags & 0x800 AND (name LIKE '%\\_accumulator' ESCAPE '\\' OR name IN "
-                "('sample', 'mean', 'top_largest',"
-                " 'extract_output', 'merge_accumulators')) ORDER BY f)",
-                "TEXT sample/2,sample_accumulator/2");
+  assert_answer(
+      db,
+      "SELECT group_concat(f) FROM (SELECT name || '/' || narg AS f FROM pragma_function_list"
+      " WHERE NOT flags & 0x800 AND (name LIKE '%\\_accumulator' ESCAPE '\\' OR name IN "
+      "('sample', 'mean', 'top_largest',"
+      " 'extract_output', 'merge_accumulators')) ORDER BY f)",
+      "TEXT sample/2,sample_accumulator/2");
   assert_answer(
       db,
       "SELECT count(*) FROM pragma_function_list WHERE NOT flags & 0x200000 AND (name LIKE"
@@ -294,8 +295,7 @@ static void memory_is_bounded_by_what_is_there(void **state) {
                 " FROM t AS a, t AS b, (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)") < 200000);
   /* A BLOB of 24 bytes, with a right checksum, that says that it has 2^31 - 1 values. */
   assert_true(
-      memory_of(
-          db, "SELECT extract_output(x'FE545241010E0201FEFFFFFF0FFFFFFFFF070102CA17E0D0')") <
+      memory_of(db, "SELECT extract_output(x'FE545241010E0201FEFFFFFF0FFFFFFFFF070102CA17E0D0')") <
       100000);
   sqlite3_close(db);
 }

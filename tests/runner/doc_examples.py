@@ -9,7 +9,7 @@ import dataclasses
 import re
 import shutil
 
-from .sql_scripts import difference, run_shell
+from .sql_scripts import comparable, difference, run_shell
 
 FENCE = re.compile(r"^```(\w*)( [\w -]+)?\n(.*?)^```\n", re.M | re.S)
 MARK = "-- end of example --"
@@ -95,7 +95,10 @@ def run_page(setting, report, path):
     name = str(path.relative_to(setting.root))
     if setting.options.accept:
         accept(path, page, examples)
-    wrong = [one for one in examples if one.printed != one.expected]
+    wrong = [
+        one for one in examples
+        if comparable(setting, one.printed) != comparable(setting, one.expected)
+    ]
     if setting.options.accept:
         wrong = [one for one in wrong if not one.output_at]
     output = "\n".join(

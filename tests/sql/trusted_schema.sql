@@ -34,7 +34,6 @@ SELECT * FROM opened;
 SELECT * FROM listed;
 -- What depends on more than its arguments does not go into an index.
 CREATE INDEX by_debug ON t(tranche_debug());
-CREATE INDEX by_tracker ON t(tracker_size(a));
 
 -- What is JSON nests as JSON.
 SELECT json_array(offset_range(0, 10), byte_key_range('a', 'b'));

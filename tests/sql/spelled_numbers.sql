@@ -1,0 +1,27 @@
+.load ./tranche
+-- Text that spells a number counts as one exactly where SQLite's own sum() and comparisons take it for one.
+CREATE TABLE n(x);
+INSERT INTO n VALUES ('1'), (' 12 '), ('1.0'), ('1e3'), ('9223372036854775807'), ('9223372036854775808'),
+  ('-9223372036854775808'), ('-9223372036854775809'), ('+5'), ('.5'), ('5.'), ('.'), ('1e'), ('1x'), (''), ('0x10'),
+  (char(9) || '7' || char(10)), ('00012'), ('1_0'), ('inf'), ('-0'), ('1e+'), ('- 1'), ('1 2'), (char(11) || '3');
+CREATE TABLE own AS SELECT x, sum(x) AS s FROM n GROUP BY x;
+CREATE TABLE states AS SELECT x, extract_output(sum_accumulator(x)) AS s FROM n GROUP BY x;
+CREATE VIRTUAL TABLE temp.groups USING group_by_fields(n, by_field_names(x), sum(x) AS s);
+SELECT count(*) FROM own;
+SELECT 'accumulator', own.x, own.s, states.s FROM own JOIN states USING (x)
+ WHERE own.s IS NOT states.s OR typeof(own.s) <> typeof(states.s);
+SELECT 'group_by_fields', own.x, own.s, groups.s FROM own JOIN groups USING (x)
+ WHERE own.s IS NOT groups.s OR typeof(own.s) <> typeof(groups.s);
+
+-- The same in terms, and in lists, whose values belong to no connection.
+CREATE TABLE k(a INTEGER PRIMARY KEY, b NUMERIC UNIQUE);
+INSERT INTO k SELECT value, value * 0.5 FROM counting_input(20);
+CREATE VIRTUAL TABLE temp.by_a USING byte_key_scan(k);
+CREATE VIRTUAL TABLE temp.by_b USING byte_key_scan(k, key(b));
+SELECT group_concat(a) FROM by_a WHERE a IN ('3', ' 4 ', '5.0', '6e0', '7x', x'38', '0x9', NULL);
+SELECT group_concat(a) FROM k WHERE a IN ('3', ' 4 ', '5.0', '6e0', '7x', x'38', '0x9', NULL);
+SELECT group_concat(b) FROM by_b WHERE b IN ('1', '2.5', '.5', '1e1', 'x', '3 x');
+SELECT group_concat(b) FROM k WHERE b IN ('1', '2.5', '.5', '1e1', 'x', '3 x');
+SELECT group_concat(b) FROM by_b WHERE b > '8.0' AND b < ' 9.5';
+SELECT group_concat(value) FROM counting_input(20) WHERE value IN ('3', ' 4 ', '5.0', '7x', '1e1');
+SELECT group_concat(value) FROM counting_input(20) WHERE value > '15' AND value < '17.5';
