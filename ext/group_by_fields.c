@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "group_by_fields_run.h"
 #include "host/schema_freshness.h"
+#include "host/collation.h"
 #include "parallel_group.h"
 #include "surfaces.h"
 
@@ -91,7 +92,7 @@ static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, tr
         err, TR_INVALID_ARGUMENT,
         TR_GROUP_FUNCTION ": the table must be in temp: CREATE VIRTUAL TABLE temp.%s", argv[2]);
   }
-  tr_code code = tr_group_plan_of_module(&vtab->plan, vtab->db, argc - 3, argv + 3, err);
+  tr_code code = tr_group_plan_of_module(&vtab->plan, vtab->host, argc - 3, argv + 3, err);
   if (code == TR_OK) code = tr_group_check(vtab->host, &vtab->plan, err);
   return code == TR_OK ? declare(vtab->db, &vtab->plan, err) : code;
 }
@@ -427,7 +428,7 @@ static int filter_ad_hoc(group_cursor *cursor, group_vtab *vtab, int given, sqli
   int scanned_whole;
   tr_group_request request = {.outputs = UINT64_MAX};
   tr_code code = read_call(given, argv, &call, &err);
-  if (code == TR_OK) code = tr_group_plan_of_call(&cursor->ad_hoc_plan, vtab->db, &call, &err);
+  if (code == TR_OK) code = tr_group_plan_of_call(&cursor->ad_hoc_plan, vtab->host, &call, &err);
   if (code == TR_OK) {
     code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
   }
@@ -545,5 +546,6 @@ static const sqlite3_module module = {
 
 int tr_register_group_by_fields(tr_host *host) {
   int rc = tr_group_register_function(host);
+  if (rc == SQLITE_OK) rc = tr_collation_register(host);
   return rc == SQLITE_OK ? tr_host_register_module(host, TR_GROUP_FUNCTION, &module) : rc;
 }

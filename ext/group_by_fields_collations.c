@@ -18,13 +18,13 @@ static int knows_collations(const tr_source_table *source) {
   return source->kind == TR_SOURCE_ROWID_TABLE || source->kind == TR_SOURCE_WITHOUT_ROWID;
 }
 
-static tr_code settle(tr_group_field *field, const tr_source_table *source, sqlite3 *db,
+static tr_code settle(tr_group_field *field, const tr_source_table *source, tr_host *host,
                       tr_error *err) {
   if (field->column >= 0 && knows_collations(source)) {
     field->collation_name = sqlite3_mprintf("%s", source->columns[field->column].collation);
     if (field->collation_name == NULL) return tr_error_no_memory(err);
   } else {
-    tr_code code = tr_collation_of_expression(db, source->schema, source->name, field->sql,
+    tr_code code = tr_collation_of_expression(host, source->schema, source->name, field->sql,
                                               &field->collation_name, err);
     if (code != TR_OK) return code;
   }
@@ -39,13 +39,13 @@ static tr_code settle(tr_group_field *field, const tr_source_table *source, sqli
 
 /* SQLite's min() and max() compare with their argument's collation; ours know none but BINARY. */
 static tr_code check_extremum(const tr_group_output *output, const tr_source_table *source,
-                              sqlite3 *db, tr_error *err) {
+                              tr_host *host, tr_error *err) {
   const tr_combine_fn *fn = output->combine.fn;
   if (!fn->is_builtin || (strcmp(fn->name, "min") != 0 && strcmp(fn->name, "max") != 0))
     return TR_OK;
   char *name;
   const char *sql = output->inputs[0].sql;
-  tr_code code = tr_collation_of_expression(db, source->schema, source->name, sql, &name, err);
+  tr_code code = tr_collation_of_expression(host, source->schema, source->name, sql, &name, err);
   if (code != TR_OK) return code;
   if (sqlite3_stricmp(name, names[TR_COLLATION_BINARY]) != 0) {
     code = tr_error_set(err, TR_INVALID_ARGUMENT,
@@ -57,13 +57,13 @@ static tr_code check_extremum(const tr_group_output *output, const tr_source_tab
   return code;
 }
 
-tr_code tr_group_plan_settle_collations(tr_group_plan *plan, sqlite3 *db, tr_error *err) {
+tr_code tr_group_plan_settle_collations(tr_group_plan *plan, tr_host *host, tr_error *err) {
   tr_code code = TR_OK;
   for (int i = 0; i < plan->key_count && code == TR_OK; i++) {
-    code = settle(&plan->keys[i], &plan->source, db, err);
+    code = settle(&plan->keys[i], &plan->source, host, err);
   }
   for (int i = 0; i < plan->output_count && code == TR_OK; i++) {
-    code = check_extremum(&plan->outputs[i], &plan->source, db, err);
+    code = check_extremum(&plan->outputs[i], &plan->source, host, err);
   }
   return code;
 }

@@ -11,7 +11,8 @@
 /* A plan while it is made (group_by_fields_plan.c). */
 typedef struct tr_group_planner {
   tr_group_plan *plan;
-  sqlite3 *db;
+  tr_host *host;
+  sqlite3 *db; /* the host's */
   tr_error *err;
 } tr_group_planner;
 
@@ -44,7 +45,7 @@ extern const tr_combine_fn tr_group_first_fn;
 extern const tr_combine_fn tr_group_first_by_fn;
 
 /* group_by_fields_collations.c: finds the collation of every key field, and checks those of min and max. */
-tr_code tr_group_plan_settle_collations(tr_group_plan *plan, sqlite3 *db, tr_error *err);
+tr_code tr_group_plan_settle_collations(tr_group_plan *plan, tr_host *host, tr_error *err);
 
 /*
 ** group_by_fields_run.c: puts the module's name before a message that does not begin with it. Returns

@@ -260,7 +260,7 @@ static tr_code read_source(tr_group_planner *p, const char *schema, const char *
 static tr_code finish(tr_group_planner *p, tr_code code, int is_one_table) {
   if (code == TR_OK && p->plan->output_count == 0) code = tr_group_add_rows(p);
   if (code == TR_OK) code = check_names(p, is_one_table);
-  if (code == TR_OK) code = tr_group_plan_settle_collations(p->plan, p->db, p->err);
+  if (code == TR_OK) code = tr_group_plan_settle_collations(p->plan, p->host, p->err);
   if (code != TR_OK) tr_group_plan_free(p->plan);
   return tr_group_name_error(p->err, code);
 }
@@ -292,10 +292,10 @@ static tr_code read_clauses(tr_group_planner *p, const tr_module_arguments *argu
   return code;
 }
 
-tr_code tr_group_plan_of_module(tr_group_plan *plan, sqlite3 *db, int argc, const char *const *argv,
-                                tr_error *err) {
+tr_code tr_group_plan_of_module(tr_group_plan *plan, tr_host *host, int argc,
+                                const char *const *argv, tr_error *err) {
   *plan = (tr_group_plan){0};
-  tr_group_planner p = {plan, db, err};
+  tr_group_planner p = {plan, host, tr_host_db(host), err};
   tr_module_arguments arguments;
   tr_code code = tr_module_arguments_parse(&arguments, &syntax, argc, argv, err);
   if (code != TR_OK) return code;
@@ -332,10 +332,10 @@ static tr_code read_call(tr_group_planner *p, const tr_group_call *call) {
   return code;
 }
 
-tr_code tr_group_plan_of_call(tr_group_plan *plan, sqlite3 *db, const tr_group_call *call,
+tr_code tr_group_plan_of_call(tr_group_plan *plan, tr_host *host, const tr_group_call *call,
                               tr_error *err) {
   *plan = (tr_group_plan){0};
-  tr_group_planner p = {plan, db, err};
+  tr_group_planner p = {plan, host, tr_host_db(host), err};
   return finish(&p, read_call(&p, call), 0);
 }
 

@@ -61,8 +61,8 @@ typedef struct tr_group_plan {
 ** From the arguments of CREATE VIRTUAL TABLE (argv[0] is xCreate's argv[3]). TR_INVALID_ARGUMENT says
 ** what is wrong with which; TR_HOST, TR_NO_MEMORY. `*plan` is overwritten; on failure it is empty.
 */
-tr_code tr_group_plan_of_module(tr_group_plan *plan, sqlite3 *db, int argc, const char *const *argv,
-                                tr_error *err);
+tr_code tr_group_plan_of_module(tr_group_plan *plan, tr_host *host, int argc,
+                                const char *const *argv, tr_error *err);
 
 /* What the ad hoc form was called with; a text that was not given has no data. */
 typedef struct tr_group_call {
@@ -73,7 +73,7 @@ typedef struct tr_group_call {
   int64_t workers;
 } tr_group_call;
 
-tr_code tr_group_plan_of_call(tr_group_plan *plan, sqlite3 *db, const tr_group_call *call,
+tr_code tr_group_plan_of_call(tr_group_plan *plan, tr_host *host, const tr_group_call *call,
                               tr_error *err);
 
 /* Whether only SQLite can tell the groups apart. */

@@ -1,20 +1,25 @@
 /*
-** The virtual table exists for as long as one statement is prepared. It has one column, and all that
-** it does is to look at the constraints on it.
+** The probe is a virtual table that is there from the beginning, under its name alone: nothing is made or
+** dropped while statements run, which would end them. It has one column, and all that it does is to look
+** at the constraints on it.
 */
 #include "host/collation.h"
 
+#include "base/memory.h"
+
 #define PROBE "tranche_collation_probe"
 
-/* What xBestIndex found; the module's pAux. */
+/* What xBestIndex finds, while somebody asks. The host keeps it. */
 typedef struct probe {
+  int is_asked;
   char *collation;
-  int has_failed;
 } probe;
+
+static const char probe_owner;
 
 typedef struct probe_table {
   sqlite3_vtab base;
-  probe *probe;
+  tr_host *host;
 } probe_table;
 
 static int probe_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -24,7 +29,7 @@ static int probe_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
   if (rc != SQLITE_OK) return rc;
   probe_table *made = sqlite3_malloc(sizeof *made);
   if (made == NULL) return SQLITE_NOMEM;
-  *made = (probe_table){.probe = aux};
+  *made = (probe_table){.host = aux};
   *table = &made->base;
   return SQLITE_OK;
 }
@@ -35,7 +40,8 @@ static int probe_disconnect(sqlite3_vtab *table) {
 }
 
 static int probe_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
-  probe *p = ((probe_table *)table)->probe;
+  probe *p = tr_host_state(((probe_table *)table)->host, &probe_owner);
+  if (!p->is_asked) return SQLITE_OK;
   for (int i = 0; i < info->nConstraint && p->collation == NULL; i++) {
     if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
     p->collation = sqlite3_mprintf("%s", sqlite3_vtab_collation(info, i));
@@ -44,9 +50,10 @@ static int probe_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
   return SQLITE_OK;
 }
 
-/* The statement is never stepped: what follows is there for SQLite to find it. */
+/* Our statement is never stepped, and nobody else has a use for the table. */
 static int probe_open(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
-  (void)table, (void)cursor;
+  (void)cursor;
+  table->zErrMsg = sqlite3_mprintf(PROBE " is for group_by_fields alone");
   return SQLITE_ERROR;
 }
 
@@ -84,26 +91,52 @@ static const sqlite3_module probe_module = {
     .xRowid = probe_rowid,
 };
 
-tr_code tr_collation_of_expression(sqlite3 *db, const char *schema, const char *table,
-                                   const char *expression, char **name, tr_error *err) {
-  probe found = {0};
-  *name = NULL;
-  int rc = sqlite3_create_module_v2(db, PROBE, &probe_module, &found, NULL);
-  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, db, rc);
+int tr_collation_register(tr_host *host) {
+  probe *none = tr_malloc(sizeof *none);
+  if (none == NULL) return SQLITE_NOMEM;
+  *none = (probe){0};
+  if (tr_host_set_state(host, &probe_owner, none, tr_free) != TR_OK) return SQLITE_NOMEM;
+  return tr_host_register_module(host, PROBE, &probe_module);
+}
+
+/*
+** The expression stands in a SELECT of its own, where it sees the source's columns and no name of
+** ours. LIMIT keeps SQLite from merging the two SELECTs, and a condition of a view that is never
+** true from taking ours away.
+*/
+static sqlite3_str *probing_sql(sqlite3 *db, const char *schema, const char *table,
+                                const char *expression) {
   sqlite3_str *sql = sqlite3_str_new(db);
-  sqlite3_str_appendall(sql, "SELECT 1 FROM ");
+  sqlite3_str_appendf(sql, "SELECT 1 FROM (SELECT %s AS field FROM ", expression);
   tr_sql_append_table(sql, schema, table);
-  sqlite3_str_appendf(
-      sql, " CROSS JOIN " PROBE " AS \"tranche probe\" WHERE %s = \"tranche probe\".value",
-      expression);
+  sqlite3_str_appendall(sql, " LIMIT -1) AS source CROSS JOIN " PROBE " AS probe"
+                             " WHERE source.field = probe.value");
+  return sql;
+}
+
+tr_code tr_collation_of_expression(tr_host *host, const char *schema, const char *table,
+                                   const char *expression, char **name, tr_error *err) {
+  sqlite3 *db = tr_host_db(host);
+  probe *p = tr_host_state(host, &probe_owner);
   sqlite3_stmt *stmt;
-  tr_code code = tr_sql_prepare(db, sql, &stmt, err);
+  *name = NULL;
+  /* Compiling may connect a virtual table of a view, which may ask in between. */
+  probe outer = *p;
+  *p = (probe){.is_asked = 1};
+  tr_code code = tr_sql_prepare(db, probing_sql(db, schema, table, expression), &stmt, err);
   sqlite3_finalize(stmt);
-  sqlite3_create_module_v2(db, PROBE, NULL, NULL, NULL);
-  if (code != TR_OK) {
-    sqlite3_free(found.collation);
-    return code;
+  char *found = p->collation;
+  *p = outer;
+  if (code == TR_OK && found == NULL) {
+    code = tr_error_set(err, TR_HOST,
+                        "the collation of %s cannot be found: is there another " PROBE
+                        " in the database?",
+                        expression);
   }
-  *name = found.collation != NULL ? found.collation : sqlite3_mprintf("BINARY");
-  return *name == NULL ? tr_error_no_memory(err) : TR_OK;
+  if (code == TR_OK) {
+    *name = found;
+    return TR_OK;
+  }
+  sqlite3_free(found);
+  return code;
 }

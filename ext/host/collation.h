@@ -12,11 +12,14 @@
 
 #include "host/sqlite_host.h"
 
+/* Registers the virtual table on the host's connection; a SQLite code. */
+int tr_collation_register(tr_host *host);
+
 /*
 ** `*name` is the collation of `expression` over "schema"."table", to be freed with sqlite3_free. TR_HOST
 ** with SQLite's text if the expression does not compile; TR_NO_MEMORY.
 */
-tr_code tr_collation_of_expression(sqlite3 *db, const char *schema, const char *table,
+tr_code tr_collation_of_expression(tr_host *host, const char *schema, const char *table,
                                    const char *expression, char **name, tr_error *err);
 
 #endif

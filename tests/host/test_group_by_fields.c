@@ -196,6 +196,79 @@ static void test_authorizer(void **state) {
   sqlite3_set_authorizer(db, NULL, NULL);
 }
 
+/*
+** Neither a call nor a table that is connected while a statement runs may end statements: planning leaves
+** the connection as it is.
+*/
+static void test_planning_has_no_effects(void **state) {
+  (void)state;
+  database_must(db, "CREATE TABLE src(a, k TEXT COLLATE NOCASE)");
+  database_must(db, "INSERT INTO src VALUES(1, 'a'), (2, 'A')");
+  database_must(db, "CREATE VIEW v AS SELECT a, k FROM src");
+  database_must(db, "CREATE TEMP VIEW vv AS SELECT g, s FROM by_g");
+  database_must(db, "CREATE VIRTUAL TABLE temp.over_view USING group_by_fields(v, "
+                    "by_field_names(k), max(a) AS n)");
+  database_must(db, "CREATE VIRTUAL TABLE temp.over_groups USING group_by_fields(temp.vv, "
+                    "by_field_names(g), max(s) AS n)");
+  static const struct {
+    const char *query, *answer;
+  } cases[] = {
+      {"SELECT sum((SELECT count(*) FROM src)) FROM group_by_fields('src', 'a', 'max(a) AS n')",
+       "4"},
+      {"SELECT sum((SELECT count(*) FROM src)) FROM group_by_fields('v', 'k', 'max(a) AS n')", "2"},
+      {"SELECT group_concat(k || n) || (SELECT count(*) FROM src) FROM over_view", "a22"},
+      {"SELECT group_concat(k) FROM over_view WHERE k = 'A'", "a"},
+      {"SELECT sum(n) || '-' || (SELECT count(*) FROM src) FROM over_groups", "499500-2"},
+  };
+  sqlite3_stmt *running;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    database_must(db, "VACUUM"); /* SQLite forgets the schema, and connects tables anew */
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT a FROM src", -1, &running, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(running), SQLITE_ROW);
+    const char *text = database_text(db, cases[i].query);
+    if (strcmp(text, cases[i].answer) != 0) fail_msg("%s: %s", cases[i].query, text);
+    assert_int_equal(sqlite3_step(running), SQLITE_ROW);
+    assert_int_equal(sqlite3_step(running), SQLITE_DONE);
+    sqlite3_finalize(running);
+  }
+  assert_string_equal(database_text(db, "SELECT * FROM tranche_collation_probe"),
+                      "error: tranche_collation_probe is for group_by_fields alone");
+}
+
+/* Columns may have any name: none of ours stands beside them. */
+static void test_any_name_of_a_column(void **state) {
+  (void)state;
+  static const char *const names[] = {"value", "key", "field", "probe", "source", "rows",  "r0",
+                                      "a0",    "by",  "x y",   "e0",    "json",   "result"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *sql = sqlite3_mprintf(
+        "CREATE TABLE \"%w\"(\"%w\", j); INSERT INTO \"%w\" VALUES(1, '{\"b\":7}'), (2, NULL);"
+        "CREATE VIEW v AS SELECT * FROM \"%w\";",
+        names[i], names[i], names[i], names[i]);
+    database_must(db, sql);
+    sqlite3_free(sql);
+    static const char *const queries[] = {
+        "SELECT max(value ->> 'n') FROM group_by_fields('\"%w\"', '\"%w\"', 'max(\"%w\") AS n')",
+        "SELECT max(value ->> 'n') FROM group_by_fields('v', '\"%w\"', 'max(\"%w\") AS n')",
+        "SELECT max(value ->> 'n') FROM group_by_fields('v', '\"%w\" COLLATE NOCASE AS k', "
+        "'max(\"%w\" + 0) AS n')",
+    };
+    for (size_t j = 0; j < sizeof queries / sizeof *queries; j++) {
+      sql = sqlite3_mprintf(queries[j], names[i], names[i], names[i]);
+      const char *text = database_text(db, sql);
+      if (strcmp(text, "2") != 0) fail_msg("%s: %s", sql, text);
+      sqlite3_free(sql);
+    }
+    sql = sqlite3_mprintf("DROP VIEW v; DROP TABLE \"%w\"", names[i]);
+    database_must(db, sql);
+    sqlite3_free(sql);
+  }
+  assert_string_equal(
+      database_text(db, "SELECT sum(value ->> 'n') FROM group_by_fields('counting_input', "
+                        "'value % 3 AS m', 'max(value) AS n', 'up_to = 10')"),
+      "24");
+}
+
 /* The inner function is of no use to anybody else, even where a run is going on. */
 static void test_inner_function(void **state) {
   (void)state;
@@ -279,11 +352,18 @@ static void test_refused_arguments(void **state) {
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_answers),           TEST(test_only_what_is_looked_at),
-      TEST(test_samples_repeat),    TEST(test_tables_of_all_kinds),
-      TEST(test_table_changes),     TEST(test_memory_limit),
-      TEST(test_interrupt),         TEST(test_authorizer),
-      TEST(test_inner_function),    TEST(test_only_direct),
+      TEST(test_answers),
+      TEST(test_only_what_is_looked_at),
+      TEST(test_samples_repeat),
+      TEST(test_tables_of_all_kinds),
+      TEST(test_table_changes),
+      TEST(test_memory_limit),
+      TEST(test_interrupt),
+      TEST(test_authorizer),
+      TEST(test_inner_function),
+      TEST(test_only_direct),
+      TEST(test_planning_has_no_effects),
+      TEST(test_any_name_of_a_column),
       TEST(test_refused_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
