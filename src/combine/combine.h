@@ -100,6 +100,12 @@ struct tr_combine_fn {
   */
   tr_code (*add_input)(const tr_combine *combine, void *state, const tr_value *inputs,
                        tr_error *err);
+  /*
+  ** Adds a row whose only argument is this number, where that takes a few steps: 1; 0: it does not, and
+  ** nothing has changed. For whoever adds millions of rows. NULL: it never does.
+  */
+  int (*add_integer)(void *state, int64_t integer);
+  int (*add_real)(void *state, double real);
   /* Takes back a row that was added, exactly (for window frames). NULL: there is no inverse. */
   tr_code (*remove_input)(const tr_combine *combine, void *state, const tr_value *inputs,
                           tr_error *err);

@@ -21,6 +21,18 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return TR_OK;
 }
 
+static int add_integer(void *state, int64_t integer) {
+  (void)integer;
+  ((count_state *)state)->count++;
+  return 1;
+}
+
+static int add_real(void *state, double real) {
+  (void)real;
+  ((count_state *)state)->count++;
+  return 1;
+}
+
 static tr_code remove_input(const tr_combine *combine, void *state, const tr_value *inputs,
                             tr_error *err) {
   (void)err;
@@ -73,6 +85,8 @@ const tr_combine_fn tr_combine_count = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 1}},
     .state_size = sizeof(count_state),
     .add_input = add_input,
+    .add_integer = add_integer,
+    .add_real = add_real,
     .remove_input = remove_input,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_output,

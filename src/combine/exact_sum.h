@@ -26,6 +26,24 @@ typedef struct tr_exact_sum {
   tr_exact_digits *digits; /* NULL while 128 bits will do */
 } tr_exact_sum;
 
+/* Adds an integer where the sum is one of 128 bits: 1; 0: it is not, or no longer would be. */
+static inline int tr_exact_sum_add_integer(tr_exact_sum *sum, int64_t integer) {
+  if (sum->digits != NULL || sum->exponent != 0) return 0;
+  uint64_t sign = integer < 0 ? UINT64_MAX : 0, low = sum->low + (uint64_t)integer;
+  uint64_t high = sum->high + sign + (low < sum->low);
+  /* Beyond 2^127 the sign of the result is not that of both. */
+  if (((sum->high ^ high) & (sign ^ high)) >> 63) return 0;
+  sum->low = low;
+  sum->high = high;
+  return 1;
+}
+
+/* Whether the sum is an integer of 64 bits, which is then `low`. 0 does not mean that it is none. */
+static inline int tr_exact_sum_is_int64(const tr_exact_sum *sum) {
+  uint64_t sign = sum->low >> 63 ? UINT64_MAX : 0;
+  return sum->digits == NULL && sum->exponent == 0 && sum->high == sign;
+}
+
 /* Whether a term is added, or taken away after it had been added. */
 typedef enum tr_exact_sign { TR_EXACT_ADD = 0, TR_EXACT_SUBTRACT = 1 } tr_exact_sign;
 

@@ -35,6 +35,36 @@ static tr_code add_greatest(const tr_combine *combine, void *state, const tr_val
   return take(state, &inputs[0], 1, err);
 }
 
+/* A number beside one of its own type; all else takes the long way. */
+static int least_integer(void *state, int64_t integer) {
+  tr_value *held = state;
+  if (held->type != TR_INTEGER) return 0;
+  if (integer < held->integer) held->integer = integer;
+  return 1;
+}
+
+static int greatest_integer(void *state, int64_t integer) {
+  tr_value *held = state;
+  if (held->type != TR_INTEGER) return 0;
+  if (integer > held->integer) held->integer = integer;
+  return 1;
+}
+
+/* (Equal ones may be 0.0 and -0.0.) */
+static int least_real(void *state, double real) {
+  tr_value *held = state;
+  if (held->type != TR_REAL || real == held->real) return 0;
+  if (real < held->real) held->real = real;
+  return 1;
+}
+
+static int greatest_real(void *state, double real) {
+  tr_value *held = state;
+  if (held->type != TR_REAL || real == held->real) return 0;
+  if (real > held->real) held->real = real;
+  return 1;
+}
+
 static tr_code merge_least(const tr_combine *combine, void *state, const void *other,
                            tr_error *err) {
   (void)combine;
@@ -85,6 +115,8 @@ const tr_combine_fn tr_combine_min = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_value),
     .add_input = add_least,
+    .add_integer = least_integer,
+    .add_real = least_real,
     .merge_accumulators = merge_least,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,
@@ -101,6 +133,8 @@ const tr_combine_fn tr_combine_max = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_value),
     .add_input = add_greatest,
+    .add_integer = greatest_integer,
+    .add_real = greatest_real,
     .merge_accumulators = merge_greatest,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,
@@ -116,6 +150,8 @@ const tr_combine_fn tr_combine_any_value = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_value),
     .add_input = add_least,
+    .add_integer = least_integer,
+    .add_real = least_real,
     .merge_accumulators = merge_least,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,

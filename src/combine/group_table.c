@@ -38,6 +38,8 @@ typedef struct aggregate_plan {
   size_t state_offset; /* behind the key */
   const int *inputs;
   int first_input; /* the inputs are this one and those behind it; -1: they lie scattered */
+  int (*add_integer)(void *state, int64_t integer); /* NULL: there is none, or more arguments */
+  int (*add_real)(void *state, double real);
 } aggregate_plan;
 
 struct tr_group_table {
@@ -257,6 +259,11 @@ tr_code tr_group_table_add_inputs(tr_group_table *table, const tr_group *group,
       }
       arguments = gathered;
     }
+    if (plan->add_integer != NULL && arguments->type == TR_INTEGER) {
+      if (plan->add_integer(state, arguments->integer)) continue;
+    } else if (plan->add_real != NULL && arguments->type == TR_REAL) {
+      if (plan->add_real(state, arguments->real)) continue;
+    }
     size_t before = table->counts_heap ? heap_of(plan, state) : 0;
     tr_code code = combine->fn->add_input(combine, state, arguments, err);
     if (code == TR_OK && table->counts_heap) code = account_heap(table, plan, state, before, err);
@@ -333,8 +340,14 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
   table->account = account;
   for (int i = 0; i < shape->aggregate_count; i++) {
     const tr_group_aggregate *aggregate = &shape->aggregates[i];
-    table->plans[i] = (aggregate_plan){&aggregate->combine, table->states_size, aggregate->inputs,
-                                       first_input_of(aggregate)};
+    const tr_combine_fn *fn = aggregate->combine.fn;
+    int is_of_one = aggregate->combine.argument_count == 1;
+    table->plans[i] = (aggregate_plan){&aggregate->combine,
+                                       table->states_size,
+                                       aggregate->inputs,
+                                       first_input_of(aggregate),
+                                       is_of_one ? fn->add_integer : NULL,
+                                       is_of_one ? fn->add_real : NULL};
     table->states_size += (aggregate->combine.fn->state_size + 7) & ~(size_t)7;
   }
   uint64_t before = account->used;

@@ -34,6 +34,13 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return TR_OK;
 }
 
+static int add_integer(void *state, int64_t integer) {
+  sum_state *s = state;
+  if (!tr_exact_sum_add_integer(&s->sum, integer)) return 0;
+  s->count++;
+  return 1;
+}
+
 static tr_code remove_input(const tr_combine *combine, void *state, const tr_value *inputs,
                             tr_error *err) {
   sum_state *s = state;
@@ -80,6 +87,10 @@ static tr_code extract_sum(const tr_combine *combine, const void *state, tr_comb
                            tr_error *err) {
   const sum_state *s = state;
   if (s->count == 0) return TR_OK;
+  if (s->reals == 0 && tr_exact_sum_is_int64(&s->sum)) {
+    output->value = tr_value_integer((int64_t)s->sum.low);
+    return TR_OK;
+  }
   tr_exact_number number;
   tr_exact_sum_number(&s->sum, &number);
   if (s->reals > 0) {
@@ -164,6 +175,7 @@ const tr_combine_fn tr_combine_sum = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(sum_state),
     .add_input = add_input,
+    .add_integer = add_integer,
     .remove_input = remove_input,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_sum,
@@ -181,6 +193,7 @@ const tr_combine_fn tr_combine_mean = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(sum_state),
     .add_input = add_input,
+    .add_integer = add_integer,
     .remove_input = remove_input,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_mean,
