@@ -598,8 +598,9 @@ static tr_code run_alone(tr_host *host, sqlite3_stmt *stmt, group_run *run,
 
 /* On several connections and threads, if that can be. */
 static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, group_run *run,
-                          const tr_group_request *request, int *scanned_whole, tr_error *err) {
-  tr_parallel_group job = {host, run->result->plan, request, run, stmt};
+                          const tr_group_request *request, int worker_count, int *scanned_whole,
+                          tr_error *err) {
+  tr_parallel_group job = {host, run->result->plan, request, worker_count, run, stmt};
   int is_done = tr_parallel_group_run(&job, &run->result->grouping, err);
   if (is_done < 0) return err->code;
   if (is_done == 0) return run_alone(host, stmt, run, request, scanned_whole, err);
@@ -611,14 +612,14 @@ static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, group_run *run,
 static tr_code run_once(tr_host *host, group_run *run, const tr_group_request *request,
                         int is_check, int *scanned_whole, tr_error *err) {
   sqlite3_stmt *stmt = NULL;
-  int is_to_be_parallel = !is_check && tr_parallel_group_is_wanted(host, run->result->plan);
-  tr_code code = lay_out(run, request, is_to_be_parallel, err);
+  int worker_count = is_check ? 0 : tr_parallel_group_workers(host, run->result->plan);
+  tr_code code = lay_out(run, request, worker_count > 1, err);
   if (code == TR_OK) {
     code = tr_group_prepare(tr_host_db(host), run->result->plan, request, run->arguments,
                             run->argument_count, &stmt, err);
   }
-  if (code == TR_OK && is_to_be_parallel) {
-    code = run_on_all(host, stmt, run, request, scanned_whole, err);
+  if (code == TR_OK && worker_count > 0) {
+    code = run_on_all(host, stmt, run, request, worker_count, scanned_whole, err);
   } else if (code == TR_OK && !is_check) {
     code = run_alone(host, stmt, run, request, scanned_whole, err);
   }

@@ -22,6 +22,8 @@
 /* Between two looks at whether the caller was interrupted. */
 #define POLL_MILLISECONDS 2
 
+#define ONE_WORKER "there is one worker"
+
 static const char pool_owner;
 
 static void free_pool(void *pool) {
@@ -44,6 +46,7 @@ static int count_cores(void) {
   return cores < 1 ? 1 : cores > TR_MOST_WORKERS ? TR_MOST_WORKERS : (int)cores;
 }
 
+/* NULL: none. Of a source that is worth a thread, a few workers are as good as asked for. */
 static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
   switch (plan->source.kind) {
   case TR_SOURCE_VIEW: return "the source is a view";
@@ -51,16 +54,14 @@ static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
   default: break;
   }
   if (plan->source.key.form == TR_KEY_NONE) return "the source has no key to divide it by";
-  if (plan->workers == 1) return "workers(1)";
   if (plan->workers > 1) return NULL;
-  if (count_cores() == 1) return "the machine has one core";
   if (tr_source_table_estimated_rows(&plan->source, tr_host_db(host)) < LEAST_ROWS) {
-    return "the source is small";
+    return plan->workers == 1 ? ONE_WORKER : "the source is small";
   }
   return NULL;
 }
 
-int tr_parallel_group_is_wanted(tr_host *host, const tr_group_plan *plan) {
+int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan) {
   tr_run_report *report = tr_run_report_of(host);
   const char *reason = report == NULL ? "out of memory" : reason_against(host, plan);
   if (report != NULL) {
@@ -68,7 +69,8 @@ int tr_parallel_group_is_wanted(tr_host *host, const tr_group_plan *plan) {
     report->rows = -1;
     report->reason = reason;
   }
-  return reason == NULL;
+  if (reason != NULL) return 0;
+  return plan->workers > 0 ? plan->workers : count_cores();
 }
 
 void tr_parallel_group_note(tr_host *host, const char *schema) {
@@ -176,7 +178,9 @@ static int join(parallel_run *run, tr_grouping **grouping, const char **reason, 
   run->parts = NULL;
   if (code != TR_OK) return -1;
   *reason = "a group has keys that are equal and look different, and shows the first";
-  if (tr_grouping_has_looks(all[0]) && !tr_group_intake_knows_looks(run->job->intake)) return 0;
+  if (run->count > 1 && tr_grouping_has_looks(all[0]) &&
+      !tr_group_intake_knows_looks(run->job->intake))
+    return 0;
   *grouping = tr_group_worker_take_grouping(run->workers[0]);
   return 1;
 }
@@ -197,7 +201,7 @@ static void close_workers(parallel_run *run) {
 
 int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, tr_error *err) {
   parallel_run run = {.job = job, .report = tr_run_report_of(job->host)};
-  int count = job->plan->workers > 0 ? job->plan->workers : count_cores();
+  int count = job->worker_count;
   int64_t began = tr_monotonic_now();
   *grouping = NULL;
   run.snapshots = pool_of(job->host);
@@ -214,7 +218,7 @@ int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, 
     close_workers(&run);
     tr_snapshot_pool_end(run.snapshots);
   }
-  run.report->reason = result == 0 ? reason : NULL;
+  run.report->reason = result == 0 ? reason : count == 1 ? ONE_WORKER : NULL;
   run.report->workers = result == 0 ? 1 : count;
   run.report->nanoseconds = tr_monotonic_now() - began;
   if (result == 1) run.report->groups = (int64_t)tr_grouping_count(*grouping);

@@ -21,15 +21,17 @@ typedef struct tr_parallel_group {
   tr_host *host;
   const tr_group_plan *plan;
   const tr_group_request *request;
+  int worker_count;
   const tr_group_intake *intake; /* whose copies take the rows */
   sqlite3_stmt *whole;           /* the statement for one thread: not stepped */
 } tr_parallel_group;
 
 /*
-** Whether the plan is one for several threads at all: it was not told otherwise, the source has a key and
-** is not small. If not, tranche_last_run() knows why.
+** How many workers the plan is for: 0 if it is to run on the caller's connection, since the source has no
+** key or is small; tranche_last_run() then knows why. One worker is a thread, too: its connection reads
+** through a memory map, which the caller's seldom does.
 */
-int tr_parallel_group_is_wanted(tr_host *host, const tr_group_plan *plan);
+int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan);
 
 /*
 ** 1: all groups are in `*grouping`, the caller's to free. 0: one thread must do it. -1: errors as

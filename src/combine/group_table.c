@@ -274,9 +274,10 @@ tr_code tr_group_table_add_inputs(tr_group_table *table, const tr_group *group,
 
 void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
                                   const tr_group_row *row) {
-  if (group->real_fields == row->info.real_fields && group->exact_size == row->exact_size &&
-      memcmp(key_of(group) + group->key_size, row->bytes + row->info.size, row->exact_size) == 0) {
-    return;
+  if (group->real_fields == row->info.real_fields && group->exact_size == row->exact_size) {
+    if (row->exact_size == 0) return;
+    const uint8_t *exact = key_of(group) + group->key_size;
+    if (memcmp(exact, row->bytes + row->info.size, row->exact_size) == 0) return;
   }
   table->has_looks = 1;
 }
