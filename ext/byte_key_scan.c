@@ -53,6 +53,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   if (table == NULL) return SQLITE_NOMEM;
   *table = (scan_table){.scan = {.function = SCAN_FUNCTION, .host = aux, .db = db}};
   table->is_ad_hoc = is_ad_hoc;
+  table->scan.is_stored = !is_ad_hoc && sqlite3_stricmp(argv[1], "temp") != 0;
   int rc = SQLITE_OK;
   if (table->is_ad_hoc) {
     rc = sqlite3_declare_vtab(db, scan_ad_hoc_declaration);

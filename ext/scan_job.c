@@ -196,6 +196,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   table->scan.function = module_name;
   table->scan.host = aux;
   table->scan.db = db;
+  table->scan.is_stored = sqlite3_stricmp(argv[1], "temp") != 0;
   tr_code code = make_job(table, argv, argc, &err);
   if (code == TR_OK) code = is_new ? describe(table, &err) : load(table, &err);
   if (code == TR_OK && is_new) code = create_tables(table->job, &table->scan, &err);

@@ -396,6 +396,48 @@ tr_code tr_expression_append(tr_buffer *sql, const char *text, tr_error *err) {
   return code;
 }
 
+/* --- What an expression calls ------------------------------------------------------------- */
+
+static int is_one_of(const token_list *list, int i, const char *const *words) {
+  while (*words != NULL && !is_word(list, i, *words)) words++;
+  return *words != NULL;
+}
+
+/* Whether the token is a part to be shown, and which. A word in quotes is a name and nothing else. */
+static int is_part(const token_list *list, int i, tr_expression_part *part) {
+  /* Reserved words that may stand before a parenthesis. */
+  static const char *const syntax[] = {
+      "and",  "or",     "not",    "in",   "when",     "then", "else",    "case",  "between", "is",
+      "cast", "isnull", "escape", "from", "distinct", "on",   "notnull", "where", NULL};
+  static const char *const operators[] = {"like", "glob", "regexp", "match", NULL};
+  static const char *const selects[] = {"select", "values", "exists", "with", NULL};
+  static const char *const behind_calls[] = {"filter", "over", NULL};
+  if (list->tokens[i].kind != TOKEN_NAME) return 0;
+  int is_before_parenthesis = i + 1 < list->count && is_character(list, i + 1, '(');
+  *part = TR_EXPRESSION_SELECT;
+  if (is_one_of(list, i, selects)) return 1;
+  if (is_word(list, i, "in")) return !is_before_parenthesis;
+  *part = TR_EXPRESSION_CALL;
+  if (is_one_of(list, i, operators)) return 1;
+  if (!is_before_parenthesis || is_one_of(list, i, syntax)) return 0;
+  return !(i > 0 && is_character(list, i - 1, ')') && is_one_of(list, i, behind_calls));
+}
+
+tr_code tr_expression_visit(const char *text, tr_expression_visitor visit, void *state,
+                            tr_error *err) {
+  token_list list;
+  tr_expression_part part;
+  tr_code code = read_tokens(&list, tr_bytes_of_text(text), err);
+  for (int i = 0; i < list.count && code == TR_OK; i++) {
+    if (!is_part(&list, i, &part)) continue;
+    char *name = copy_unquoted(list.text, &list.tokens[i]);
+    code = name == NULL ? tr_error_no_memory(err) : visit(state, part, name, err);
+    tr_free(name);
+  }
+  tr_free(list.tokens);
+  return code;
+}
+
 /* --- Clauses ------------------------------------------------------------------------------ */
 
 void tr_clause_value_free(tr_clause_value *value) {

@@ -53,6 +53,22 @@ tr_code tr_table_name_parse(tr_bytes text, char **schema, char **table, tr_error
 */
 tr_code tr_expression_append(tr_buffer *sql, const char *text, tr_error *err);
 
+/* What tr_expression_visit meets. */
+typedef enum tr_expression_part {
+  TR_EXPRESSION_CALL,  /* a function, by its own name or by an operator that is one: like, match */
+  TR_EXPRESSION_SELECT /* a word with which another table is read: SELECT, VALUES, EXISTS, IN t */
+} tr_expression_part;
+
+typedef tr_code (*tr_expression_visitor)(void *state, tr_expression_part part, const char *name,
+                                         tr_error *err);
+
+/*
+** Shows the parts of an expression to `visit`, in their order, until one is an error; `name` is unquoted
+** and valid during the call. What may be a call is taken for one.
+*/
+tr_code tr_expression_visit(const char *text, tr_expression_visitor visit, void *state,
+                            tr_error *err);
+
 /* --- Clauses ------------------------------------------------------------------------------ */
 
 typedef enum tr_clause_form {

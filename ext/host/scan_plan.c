@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/stored_expression.h"
+
 static const char *const words[TR_OPERATORS] = {
     [TR_EQ] = "eq",          [TR_GT] = "gt",
     [TR_GE] = "ge",          [TR_LT] = "lt",
@@ -310,6 +312,14 @@ int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   tr_scan_table *table = (tr_scan_table *)vtab;
   tr_scan_plan plan = {.used = info->colUsed};
   key_terms key = {.other_factor = 1, .indexed_factor = 1};
+  if (table->needs_trust && !tr_schemas_are_trusted(table->db)) {
+    tr_error err;
+    tr_error_set(&err, TR_INVALID_STATE,
+                 "%s: where(%s): a function in it may not be called by what a file says while "
+                 "trusted_schema is off",
+                 table->function, table->where);
+    return tr_vtab_error(vtab, &err);
+  }
   if (!take_arguments(table, info, &plan, &key)) return SQLITE_CONSTRAINT;
   take_terms(table, info, &plan, &key);
   info->orderByConsumed = info->nOrderBy > 0 && is_in_order(table, info, &key);

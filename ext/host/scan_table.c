@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "host/stored_expression.h"
 
 static const char *const hidden_names[] = {
     [TR_SCAN_TRACKER] = "tracker",
@@ -125,6 +126,25 @@ int tr_scan_table_declare(const tr_scan_table *table) {
   return rc;
 }
 
+/* What is part of a file names what is in files, and runs only what a view may. */
+static tr_code check_stored(tr_scan_table *table, tr_error *err) {
+  tr_error reason;
+  if (!table->is_stored) return TR_OK;
+  if (sqlite3_stricmp(table->source.schema, "temp") == 0) {
+    return tr_error_set(err, TR_INVALID_ARGUMENT,
+                        "%s: %s.%s vanishes with this connection: make a table in temp of it, "
+                        "CREATE VIRTUAL TABLE temp.name USING %s(...)",
+                        table->function, table->source.schema, table->source.name, table->function);
+  }
+  if (table->where == NULL) return TR_OK;
+  tr_code code = tr_stored_expression_check(table->db, table->where, &table->needs_trust, &reason);
+  if (code == TR_OK) return TR_OK;
+  if (code == TR_NO_MEMORY) return tr_error_no_memory(err);
+  tr_error_set(err, code, "%s: where(%s): %s", table->function, table->where, reason.message);
+  if (code == TR_HOST) err->host_code = reason.host_code;
+  return code;
+}
+
 /* Prepares the inner statement once, so that a wrong where(...) is refused now. */
 static tr_code check_where(tr_scan_table *table, tr_error *err) {
   const char *condition = table->where;
@@ -154,7 +174,8 @@ tr_code tr_scan_table_describe(tr_scan_table *table, tr_source_table *source,
   table->source = *source;
   *source = (tr_source_table){0};
   table->where = where;
-  tr_code code = choose_columns(table, columns, err);
+  tr_code code = check_stored(table, err);
+  if (code == TR_OK) code = choose_columns(table, columns, err);
   if (code == TR_OK) code = find_indexed(table, err);
   if (code == TR_OK) code = check_where(table, err);
   return code;

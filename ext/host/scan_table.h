@@ -51,15 +51,18 @@ typedef struct tr_scan_table {
   tr_source_table source;
   tr_scan_column *columns;
   int column_count;
-  char *where; /* or NULL */
+  char *where;     /* or NULL */
+  int is_stored;   /* not in temp: part of a file, so it does what a view may do and no more */
+  int needs_trust; /* `where` calls what it may not while trusted_schema is off */
   tr_scan_inner idle;
 } tr_scan_table;
 
 /*
 ** Describes the table: `source` (taken over, also on failure) has its key, `columns` are the chosen ones
 ** (empty: all), `where` (taken over; NULL: none) is an SQL expression that every row must satisfy.
-** table->function, host and db are set. TR_INVALID_ARGUMENT: no such column, a name twice or that of a
-** hidden column; TR_HOST: the expression does not compile.
+** table->function, host, db and is_stored are set. TR_INVALID_ARGUMENT: no such column, a name twice or that
+** of a hidden column; of a stored table, an expression that does more than a view may, a source in temp;
+** TR_HOST: the expression does not compile.
 */
 tr_code tr_scan_table_describe(tr_scan_table *table, tr_source_table *source,
                                const tr_argument_list *columns, char *where, tr_error *err);
