@@ -57,7 +57,7 @@ struct tr_group_intake {
 ** Fills `*read` member by member: copying a whole tr_value that was just written in parts makes the
 ** processor wait, and this is done for every row.
 */
-static tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
+static inline tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
   switch (sqlite3_value_type(value)) {
   case SQLITE_INTEGER:
     read->type = TR_INTEGER;
@@ -143,6 +143,10 @@ static tr_code add_row(group_run *run, sqlite3_value **arguments) {
   }
   for (int i = 0; i < shape->input_count && code == TR_OK; i++) {
     run_input *input = &run->inputs[i];
+    if (input->kind == TR_GROUP_VALUE) {
+      code = read_value(arguments[input->first_argument], &inputs[i], &run->err);
+      continue;
+    }
     code = read_input(run, input, arguments + input->first_argument, &inputs[i], &run->err);
   }
   return code == TR_OK ? tr_grouping_add(run->grouping, keys, inputs, &run->err) : code;

@@ -219,14 +219,15 @@ void tr_group_table_prefetch_slot(const tr_group_table *table, uint32_t hash) {
   tr_prefetch(&segment->slots[hash & segment->mask]);
 }
 
-void tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash) {
+tr_group *tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash) {
   const tr_group_segment *segment = tr_group_index_segment(&table->index, hash);
   uint32_t i = hash & segment->mask;
   while (segment->slots[i].at != 0 && segment->slots[i].hash != hash) i = (i + 1) & segment->mask;
-  if (segment->slots[i].at == 0) return;
-  const uint8_t *group = (const uint8_t *)group_at(table, segment->slots[i].at);
+  if (segment->slots[i].at == 0) return NULL;
+  tr_group *group = group_at(table, segment->slots[i].at);
   tr_prefetch(group);
-  tr_prefetch(group + 64);
+  tr_prefetch((const uint8_t *)group + 64);
+  return group;
 }
 
 /* --- adding -------------------------------------------------------------------------------- */

@@ -67,9 +67,12 @@ void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
                                   const tr_group_row *row);
 int tr_group_table_has_looks(const tr_group_table *table);
 
-/* Fetches from memory where a hash stands in the index; or the group that stands there. */
+/*
+** For looking up many rows together: first the slots of all are asked for, then the groups that stand
+** there (the first of that hash, or NULL), and then tr_group_has_key finds them in the cache.
+*/
 void tr_group_table_prefetch_slot(const tr_group_table *table, uint32_t hash);
-void tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash);
+tr_group *tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash);
 
 /* Whether the group has the row's key. */
 int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size);

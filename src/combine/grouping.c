@@ -38,15 +38,21 @@
 #define ROWS_AHEAD 1024
 #define LINE 64
 
+/*
+** The head of a waiting row, one word for nearly all of them: what is long, or has an exact form or a
+** REAL to be shown, has its numbers behind.
+*/
 typedef struct waiting_row {
   uint32_t hash;
-  uint32_t size; /* with this head; to the next row */
-  uint32_t key_size, exact_size;
-  uint32_t real_fields;
+  uint16_t words; /* of the whole row, head included; 0: see long_head */
+  uint16_t key_words;
 } waiting_row;
 
-/* Rows begin at whole words. */
-#define HEAD_SIZE ((sizeof(waiting_row) + 7) & ~(size_t)7)
+typedef struct long_head {
+  uint32_t size, key_size, exact_size, real_fields;
+} long_head;
+
+#define MOST_HEAD_SIZE (sizeof(waiting_row) + sizeof(long_head))
 
 typedef struct hash_part {
   tr_group_table *table; /* NULL: it is among the shared parts */
@@ -97,27 +103,66 @@ static int part_of(uint32_t hash) {
   return (int)(hash >> (32 - PART_BITS));
 }
 
-/* Takes the inputs of a waiting row apart. */
-static void read_inputs(tr_grouping *grouping, const waiting_row *row) {
-  const uint8_t *at = (const uint8_t *)row + HEAD_SIZE + row->key_size + row->exact_size;
-  tr_group_key_values(at, grouping->shape.input_count, grouping->inputs);
+static uint32_t size_of(const waiting_row *waiting) {
+  if (waiting->words != 0) return waiting->words * (uint32_t)8;
+  return ((const long_head *)(const void *)(waiting + 1))->size;
+}
+
+/* The key of a waiting row; its inputs lie behind both forms. */
+static tr_group_row read_row(const waiting_row *waiting) {
+  tr_group_row row = {.hash = waiting->hash, .bytes = (const uint8_t *)(waiting + 1)};
+  row.info.size = waiting->key_words * (uint32_t)8;
+  if (waiting->words != 0) return row;
+  const long_head *head = (const long_head *)(const void *)(waiting + 1);
+  row.bytes += sizeof *head;
+  row.exact_size = head->exact_size;
+  row.info.size = head->key_size;
+  row.info.real_fields = head->real_fields;
+  return row;
+}
+
+/* Writes all of a row where there is room for it; returns its size. */
+static inline size_t write_row(uint8_t *at, const tr_group_row *row, const tr_value *inputs,
+                               int input_count) {
+  waiting_row *waiting = (waiting_row *)(void *)at;
+  uint32_t keys = row->info.size + row->exact_size;
+  int is_short = row->exact_size == 0 && row->info.real_fields == 0 && keys / 8 <= UINT16_MAX;
+  uint8_t *out = at + (is_short ? sizeof *waiting : MOST_HEAD_SIZE);
+  tr_group_key_copy(out, row->bytes, keys);
+  out += keys;
+  out += tr_group_key_encode_exact(inputs, input_count, out);
+  size_t size = (size_t)(out - at);
+  waiting->hash = row->hash;
+  waiting->key_words = (uint16_t)(keys / 8);
+  waiting->words = (uint16_t)(size / 8);
+  if (is_short && size / 8 <= UINT16_MAX) return size;
+  waiting->words = 0;
+  if (is_short) { /* its inputs are long: the head is larger after all */
+    memmove(at + MOST_HEAD_SIZE, at + sizeof *waiting, size - sizeof *waiting);
+    size += sizeof(long_head);
+  }
+  *(long_head *)(void *)(waiting + 1) =
+      (long_head){(uint32_t)size, row->info.size, row->exact_size, row->info.real_fields};
+  return size;
 }
 
 static tr_code work_off_some(tr_grouping *grouping, tr_group_table *table,
                              const waiting_row *const *rows, int count, tr_error *err) {
-  for (int i = 0; i < count; i++) tr_group_table_prefetch_group(table, rows[i]->hash);
+  tr_group *groups[TOGETHER];
+  for (int i = 0; i < count; i++) {
+    groups[i] = tr_group_table_prefetch_group(table, rows[i]->hash);
+  }
   tr_code code = TR_OK;
   for (int i = 0; i < count && code == TR_OK; i++) {
-    const waiting_row *waiting = rows[i];
-    tr_group_row row = {.hash = waiting->hash,
-                        .exact_size = waiting->exact_size,
-                        .info = {waiting->key_size, waiting->real_fields, 0},
-                        .bytes = (const uint8_t *)waiting + HEAD_SIZE};
-    tr_group *group;
-    code = tr_group_table_find_or_add(table, &row, &group, err);
+    tr_group_row row = read_row(rows[i]);
+    tr_group *group = groups[i];
+    if (group == NULL || !tr_group_has_key(group, row.bytes, row.info.size)) {
+      code = tr_group_table_find_or_add(table, &row, &group, err);
+    }
     if (code != TR_OK) return code;
     if (grouping->shared != NULL) tr_group_table_compare_looks(table, group, &row);
-    read_inputs(grouping, waiting);
+    tr_group_key_values(row.bytes + row.info.size + row.exact_size, grouping->shape.input_count,
+                        grouping->inputs);
     code = tr_group_table_add_inputs(table, group, grouping->inputs, err);
   }
   return code;
@@ -164,7 +209,7 @@ static tr_code work_off_all(tr_grouping *grouping, hash_part *p, tr_group_table 
       rows[count] = (const waiting_row *)(const void *)(p->rows + at);
       tr_group_table_prefetch_slot(table, rows[count]->hash);
       tr_prefetch(p->rows + at + ROWS_AHEAD);
-      at += rows[count]->size;
+      at += size_of(rows[count]);
     }
     code = work_off_some(grouping, table, rows, count, err);
   }
@@ -231,7 +276,7 @@ static tr_code add_to_part(tr_grouping *grouping, const tr_group_row *row, const
 static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *row,
                                    const tr_value *inputs, tr_error *err) {
   hash_part *p = &grouping->parts[part_of(row->hash)];
-  size_t need = HEAD_SIZE + row->info.size + row->exact_size +
+  size_t need = MOST_HEAD_SIZE + row->info.size + row->exact_size +
                 tr_group_key_bound(inputs, grouping->shape.input_count);
   if (need > p->capacity - p->used) {
     tr_code code = work_off(grouping, p, err);
@@ -239,17 +284,7 @@ static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *ro
     if (code != TR_OK) return code;
     if (need > p->capacity) return add_to_part(grouping, row, inputs, err);
   }
-  waiting_row *waiting = (waiting_row *)(void *)(p->rows + p->used);
-  uint8_t *out = (uint8_t *)waiting + HEAD_SIZE;
-  tr_group_key_copy(out, row->bytes, row->info.size + row->exact_size);
-  out += row->info.size + row->exact_size;
-  out += tr_group_key_encode_exact(inputs, grouping->shape.input_count, out);
-  waiting->hash = row->hash;
-  waiting->size = (uint32_t)(out - (uint8_t *)waiting);
-  waiting->key_size = row->info.size;
-  waiting->exact_size = row->exact_size;
-  waiting->real_fields = row->info.real_fields;
-  p->used += waiting->size;
+  p->used += write_row(p->rows + p->used, row, inputs, grouping->shape.input_count);
   tr_prefetch(p->rows + p->used + LINE); /* the next row of this part comes much later */
   return TR_OK;
 }
