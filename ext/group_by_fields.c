@@ -19,8 +19,8 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "group_by_fields_run.h"
-#include "host/schema_freshness.h"
 #include "host/collation.h"
+#include "host/schema_freshness.h"
 #include "parallel_group.h"
 #include "surfaces.h"
 

@@ -9,10 +9,14 @@
 
 #include "base/memory.h"
 
+#define TEXT_OF_TOKEN(token) #token
+#define TEXT_OF(macro) TEXT_OF_TOKEN(macro)
+
 typedef struct parser {
   tr_bytes text;
   size_t at;
   char *out; /* the next free byte of path->texts */
+  int qualifier_count;
 } parser;
 
 static tr_code fail(const parser *p, const char *reason, tr_error *err) {
@@ -75,6 +79,9 @@ static tr_code parse_qualifiers(parser *p, tr_field_step *step, tr_error *err) {
   step->qualifiers = p->out;
   for (skip_blanks(p); peek(p) == '[' || peek(p) == '{'; skip_blanks(p)) {
     size_t opened = p->at;
+    if (p->qualifier_count++ == TR_FIELD_PATH_MAX_QUALIFIERS) {
+      return fail(p, "more than " TEXT_OF(TR_FIELD_PATH_MAX_QUALIFIERS) " lists and maps", err);
+    }
     int open = peek(p), close = open == '[' ? ']' : '}';
     p->at++;
     if (peek(p) == '*') p->at++;
@@ -102,6 +109,8 @@ static tr_code parse_components(parser *p, tr_field_path *path, tr_error *err) {
     if (peek(p) == '*') {
       p->at++;
       path->takes_all = 1;
+    } else if (path->step_count == TR_FIELD_PATH_MAX_STEPS) {
+      return fail(p, "more than " TEXT_OF(TR_FIELD_PATH_MAX_STEPS) " names", err);
     } else {
       tr_field_step *step = &path->steps[path->step_count];
       tr_code code = parse_name(p, step, err);

@@ -32,6 +32,10 @@ typedef struct tr_field_path {
   char *texts;
 } tr_field_path;
 
+/* What a path may have: an error points at the first name or qualifier beyond. */
+#define TR_FIELD_PATH_MAX_STEPS 32
+#define TR_FIELD_PATH_MAX_QUALIFIERS 4
+
 /* TR_INVALID_ARGUMENT: `field path 'a..b', at 3: a name or * must stand here`; TR_NO_MEMORY. */
 tr_code tr_field_path_parse(tr_field_path *path, tr_bytes text, tr_error *err);
 

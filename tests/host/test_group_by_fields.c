@@ -269,6 +269,45 @@ static void test_any_name_of_a_column(void **state) {
       "24");
 }
 
+/* Paths as deep as they can be, in the places where they are nested deepest. */
+static void test_deep_paths(void **state) {
+  (void)state;
+  static const struct {
+    const char *path, *json, *shown;
+  } cases[] = {
+      {"j[][][][].x", "[[[[{\"x\":1}]]]]", "[[[[1]]]]"},
+      {"j.n[].n[].n[].n[].x", "{\"n\":[{\"n\":[{\"n\":[{\"n\":[{\"x\":1}]}]}]}]}", "[[[[1]]]]"},
+      {"'j.n{}.n{}.n{}.n{}.x'", "{\"n\":{\"a\":{\"n\":{\"b\":{\"n\":{\"c\":{\"n\":{}}}}}}}}",
+       "{\"a\":{\"b\":{\"c\":{}}}}"},
+      {"j[][].n.n.n.x", "[[{\"n\":{\"n\":[{\"n\":[{\"x\":1}]}]}}]]", "[[[[1]]]]"},
+      {"j[][][].n.n.x", "[[[{\"n\":{\"n\":[{\"x\":1}]}}]]]", "[[[[1]]]]"},
+      {"j.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.x",
+       "{\"2\":{\"3\":{\"4\":{\"5\":{\"6\":{\"7\":{\"8\":{\"9\":{\"10\":{\"11\":{\"12\":{\"13\":{"
+       "\"14\":"
+       "{\"15\":{\"16\":{\"17\":{\"18\":{\"19\":{\"20\":{\"x\":1}}}}}}}}}}}}}}}}}}}}",
+       "1"},
+      {"j.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.x",
+       "{\"2\":{\"3\":{\"4\":{\"5\":{\"6\":{\"7\":{\"8\":{\"9\":{\"10\":{\"11\":{\"12\":{\"13\":{"
+       "\"14\":"
+       "{\"15\":[{\"16\":{\"17\":{\"18\":{\"19\":[{\"20\":{\"x\":1}}]}}}}]}}}}}}}}}}}}}}",
+       "[[1]]"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *sql = sqlite3_mprintf("CREATE TABLE deep(j); INSERT INTO deep VALUES(%Q);"
+                                "CREATE VIEW over_deep AS SELECT * FROM deep;"
+                                "CREATE VIRTUAL TABLE temp.g USING group_by_fields(over_deep, "
+                                "by_field_access(%s), count(*) AS n);",
+                                cases[i].json, cases[i].path);
+    if (database_run(db, sql) != SQLITE_OK) fail_msg("%s: %s", cases[i].path, sqlite3_errmsg(db));
+    sqlite3_free(sql);
+    sql = sqlite3_mprintf("SELECT x FROM g WHERE x IN (%Q, 1) AND x >= 1", cases[i].shown);
+    const char *text = database_text(db, sql);
+    if (strcmp(text, cases[i].shown) != 0) fail_msg("%s: %s", cases[i].path, text);
+    sqlite3_free(sql);
+    database_must(db, "DROP TABLE g; DROP VIEW over_deep; DROP TABLE deep");
+  }
+}
+
 /* The inner function is of no use to anybody else, even where a run is going on. */
 static void test_inner_function(void **state) {
   (void)state;
@@ -328,6 +367,10 @@ static void test_refused_arguments(void **state) {
       {"t, by_field_access(name..x), sum(x)", "field path 'name..x', at 6"},
       {"t, by_field_access(nam.x), sum(x)", "no such field: nam in main.t"},
       {"t, by_field_access('name.\"a\"\"b\"'), sum(x)", "cannot hold a name with a quote"},
+      {"t, by_field_access('name[][]{}[].a{}'), sum(x)", "at 14: more than 4 lists and maps"},
+      {"t, by_field_access(name.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.21.22.23.24.25.26."
+       "27.28.29.30.31.32.33.34), sum(x)",
+       "at 92: more than 32 names"},
       {"t, by_field_names(g), emit(accumulators)", "emit(accumulators) needs an aggregate"},
       {"t, by_field_names(g), emit(blobs), sum(x)", "emit"},
       {"t, by_field_names(g), memory(0), sum(x)", "memory"},
@@ -364,6 +407,7 @@ int main(void) {
       TEST(test_only_direct),
       TEST(test_planning_has_no_effects),
       TEST(test_any_name_of_a_column),
+      TEST(test_deep_paths),
       TEST(test_refused_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
