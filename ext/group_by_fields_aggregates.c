@@ -103,11 +103,24 @@ static tr_code read_arguments(tr_group_planner *p, tr_group_output *output, cons
   return TR_OK;
 }
 
+/* q of approx_quantile(x, q) is checked, and then no part of an accumulator. */
+static tr_code bind_for_accumulator(const tr_combine_fn *fn, const tr_value *values, int count,
+                                    tr_combine *combine, tr_error *err) {
+  int least, most;
+  tr_combine_argument_counts(fn, 1, &least, &most);
+  if (count > most) {
+    tr_code code = tr_combine_bind(fn, values, count, combine, err);
+    if (code != TR_OK) return code;
+    count = most;
+  }
+  return tr_combine_bind_accumulator(fn, values, count, combine, err);
+}
+
 static tr_code bind_function(tr_group_planner *p, const tr_combine_fn *fn, const tr_value *values,
                              int count, tr_combine *combine) {
   tr_error reason = {0};
   tr_code code = p->plan->emits_accumulators
-                     ? tr_combine_bind_accumulator(fn, values, count, combine, &reason)
+                     ? bind_for_accumulator(fn, values, count, combine, &reason)
                      : tr_combine_bind(fn, values, count, combine, &reason);
   if (code == TR_NO_MEMORY) return tr_error_no_memory(p->err);
   if (code != TR_OK) {

@@ -69,7 +69,7 @@ typedef struct tr_group_call {
   tr_bytes source;
   tr_bytes by; /* field paths, or expressions with AS; blank: globally() */
   tr_bytes aggregates;
-  tr_bytes where;
+  tr_bytes where; /* blank: all rows */
   int64_t workers;
 } tr_group_call;
 

@@ -40,14 +40,22 @@ static int is_name_byte(int c) {
          c == '$' || c >= 0x80;
 }
 
-static tr_code parse_quoted_name(parser *p, tr_error *err) {
+/* The quote that closes what `p` stands before, or 0. A list is no name: [] and [*] do not open one. */
+static int closing_quote(const parser *p) {
+  int c = peek(p);
+  if (c == '"' || c == '`') return c;
+  if (c != '[' || p->at + 1 >= p->text.size) return 0;
+  return memchr("]*", p->text.data[p->at + 1], 2) == NULL ? ']' : 0;
+}
+
+static tr_code parse_quoted_name(parser *p, int close, tr_error *err) {
   size_t opened = p->at++;
   const char *begin = p->out;
   for (int c; (c = peek(p)) != -1; *p->out++ = (char)c) {
     if (c == 0) return fail(p, "a name cannot hold a zero byte", err);
     p->at++;
-    if (c != '"') continue;
-    if (peek(p) == '"') {
+    if (c != close) continue;
+    if (close != ']' && peek(p) == close) {
       p->at++;
       continue;
     }
@@ -63,8 +71,9 @@ static tr_code parse_quoted_name(parser *p, tr_error *err) {
 
 static tr_code parse_name(parser *p, tr_field_step *step, tr_error *err) {
   step->name = p->out;
-  if (peek(p) == '"') {
-    tr_code code = parse_quoted_name(p, err);
+  int close = closing_quote(p);
+  if (close != 0) {
+    tr_code code = parse_quoted_name(p, close, err);
     if (code != TR_OK) return code;
   } else {
     if (!is_name_byte(peek(p))) return fail(p, "a name or * must stand here", err);

@@ -5,7 +5,8 @@
 **   path      = component ("." component)*
 **   component = "*" | name qualifier*
 **   qualifier = "[]" | "[*]" | "{}" | "{*}"
-**   name      = letters, digits, "_", "$" and bytes above 7f; or any text in double quotes
+**   name      = letters, digits, "_", "$" and bytes above 7f; or any text in one of SQL's
+**               quotes for names: "x y", `x y`, [x y]
 **
 ** Blanks may stand between these, not inside a qualifier. "[]" says that the field is a list and goes
 ** into its elements, "{}" that it is a map and goes into its values; "*" takes all fields, and

@@ -54,6 +54,13 @@ static void test_answers(void **state) {
        "1"},
       {"SELECT group_concat(g) FROM by_g WHERE g = 7 OR g = 3", "3,7"},
       {"SELECT count(*) FROM by_g WHERE g = 7 OR g IS NULL OR (g > 2 AND g < 8)", "5"},
+      {"SELECT count(*) FROM group_by_fields('t', '', '', '')", "1"},
+      {"SELECT group_concat(value ->> 'n') FROM group_by_fields('t', 'g < 5 AS g', 'count(*) AS "
+       "n', "
+       "' \t\n')",
+       "500,500"},
+      {"SELECT count(*) FROM group_by_fields('t', '`g`, [name]', '')", "70"},
+      {"SELECT count(*) FROM group_by_fields('t', '\"g\", name AS `a b`', '')", "70"},
       /* Many values are left to SQLite. */
       {"SELECT sum(n) FROM by_g WHERE g IN (SELECT value FROM counting_input(5000))", "1000"},
       /* The ad hoc form in a join: its arguments may come from the other table. */
@@ -269,6 +276,23 @@ static void test_any_name_of_a_column(void **state) {
       "24");
 }
 
+/* What only extract_output needs is checked, and not part of an accumulator. */
+static void test_accumulator_without_extraction(void **state) {
+  (void)state;
+  database_must(db, "CREATE VIRTUAL TABLE temp.q USING group_by_fields(t, by_field_names(g), "
+                    "approx_quantile(x, .5) AS a, emit(accumulators))");
+  database_must(db, "CREATE VIRTUAL TABLE temp.p USING group_by_fields(t, by_field_names(g), "
+                    "approx_quantile(x) AS a, emit(accumulators))");
+  assert_string_equal(
+      database_text(db, "SELECT count(*) FROM p JOIN q USING (g) WHERE p.a = q.a AND q.a NOTNULL"),
+      "10");
+  assert_int_equal(
+      database_run(db, "CREATE VIRTUAL TABLE temp.w USING group_by_fields(t, by_field_names(g), "
+                       "approx_quantile(x, 7) AS a, emit(accumulators))"),
+      SQLITE_ERROR);
+  assert_non_null(strstr(sqlite3_errmsg(db), "approx_quantile(): argument q = 7"));
+}
+
 /* Paths as deep as they can be, in the places where they are nested deepest. */
 static void test_deep_paths(void **state) {
   (void)state;
@@ -367,10 +391,10 @@ static void test_refused_arguments(void **state) {
       {"t, by_field_access(name..x), sum(x)", "field path 'name..x', at 6"},
       {"t, by_field_access(nam.x), sum(x)", "no such field: nam in main.t"},
       {"t, by_field_access('name.\"a\"\"b\"'), sum(x)", "cannot hold a name with a quote"},
-      {"t, by_field_access('name[][]{}[].a{}'), sum(x)", "at 14: more than 4 lists and maps"},
+      {"t, by_field_access('name[][]{}[].a{}'), sum(x)", "at 15: more than 4 lists and maps"},
       {"t, by_field_access(name.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.21.22.23.24.25.26."
        "27.28.29.30.31.32.33.34), sum(x)",
-       "at 92: more than 32 names"},
+       "at 91: more than 32 names"},
       {"t, by_field_names(g), emit(accumulators)", "emit(accumulators) needs an aggregate"},
       {"t, by_field_names(g), emit(blobs), sum(x)", "emit"},
       {"t, by_field_names(g), memory(0), sum(x)", "memory"},
@@ -408,6 +432,7 @@ int main(void) {
       TEST(test_planning_has_no_effects),
       TEST(test_any_name_of_a_column),
       TEST(test_deep_paths),
+      TEST(test_accumulator_without_extraction),
       TEST(test_refused_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

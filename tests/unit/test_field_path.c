@@ -49,6 +49,8 @@ static void test_accepted(void **state) {
       {"a[].*", "'a'[ *"},
       {"\"first name\".\"x\"\"y\"[]", "'first name' 'x\"y'["},
       {"\"*\".\"a.b\"", "'*' 'a.b'"},
+      {"`first name`.`x``y`[]", "'first name' 'x`y'["},
+      {"[first name].[x\"y][].[a.b]", "'first name' 'x\"y'[ 'a.b'"},
       {"stra\xc3\x9f"
        "e",
        "'stra\xc3\x9f"
@@ -76,6 +78,13 @@ static void test_refused(void **state) {
       {".a", 1, "a name or * must stand here"},
       {"a..b", 3, "a name or * must stand here"},
       {"a.", 3, "a name or * must stand here"},
+      {"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v.w.x.y.z.a.b.c.d.e.f.g", 65,
+       "more than 32 names"},
+      {"a[]{}.b[][].c[].d", 14, "more than 4 lists and maps"},
+      {"``", 1, "a name is empty"},
+      {"a.`b", 3, "this quote is not closed"},
+      {"a.[b", 3, "this quote is not closed"},
+      {"[*]", 1, "a name or * must stand here"},
       {"[]", 1, "a name or * must stand here"},
       {"a b", 3, "a dot, a qualifier or the end must stand here"},
       {"a-b", 2, "a dot, a qualifier or the end must stand here"},
