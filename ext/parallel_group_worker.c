@@ -198,7 +198,7 @@ static void drop_statements(tr_group_worker *worker) {
   for (int f = 0; f < FORMS; f++) {
     for (int i = 0; i < 2; i++) {
       sqlite3_finalize(worker->statements[f][i].stmt);
-      worker->statements[f][i] = (piece_statement){NULL};
+      worker->statements[f][i] = (piece_statement){.stmt = NULL};
     }
   }
 }
@@ -244,7 +244,7 @@ static tr_code open_run(tr_group_worker *worker, const tr_parallel_group *job, t
   worker->has_failed = 0;
   tr_code code = look_at_source(worker, &job->plan->source, err);
   drop_statements(worker);
-  for (int f = 0; f < FORMS && code == TR_OK; f++) code = prepare(worker, f, 1, &p, err);
+  for (int f = 0; f < FORMS && code == TR_OK; f++) code = prepare(worker, (form)f, 1, &p, err);
   return code;
 }
 

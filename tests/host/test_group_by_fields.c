@@ -257,8 +257,8 @@ static void test_any_name_of_a_column(void **state) {
     static const char *const queries[] = {
         "SELECT max(value ->> 'n') FROM group_by_fields('\"%w\"', '\"%w\"', 'max(\"%w\") AS n')",
         "SELECT max(value ->> 'n') FROM group_by_fields('v', '\"%w\"', 'max(\"%w\") AS n')",
-        "SELECT max(value ->> 'n') FROM group_by_fields('v', '\"%w\" COLLATE NOCASE AS k', "
-        "'max(\"%w\" + 0) AS n')",
+        ("SELECT max(value ->> 'n') FROM group_by_fields('v', '\"%w\" COLLATE NOCASE AS k', "
+         "'max(\"%w\" + 0) AS n')"),
     };
     for (size_t j = 0; j < sizeof queries / sizeof *queries; j++) {
       sql = sqlite3_mprintf(queries[j], names[i], names[i], names[i]);
@@ -339,8 +339,8 @@ static void test_inner_function(void **state) {
       "SELECT tranche_group()",
       "SELECT tranche_group(1, 2)",
       "SELECT tranche_group(g, x, 1) FROM t",
-      "SELECT * FROM group_by_fields('t', 'g', 'sum(x) AS s', 'id > (SELECT tranche_group(g, x) "
-      "FROM t)')",
+      ("SELECT * FROM group_by_fields('t', 'g', 'sum(x) AS s', 'id > (SELECT tranche_group(g, x) "
+       "FROM t)')"),
       "SELECT * FROM group_by_fields('t', 'g', 'sum((SELECT tranche_group(id, g) FROM t)) AS s')",
   };
   for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) {
