@@ -66,10 +66,7 @@ uint32_t tr_hll_coupon_limit(int lg_k) {
 static void raise_register(tr_hll *hll, uint32_t coupon) {
   uint32_t slot = coupon & ((UINT32_C(1) << hll->lg_k) - 1);
   uint8_t rank = (uint8_t)(coupon >> TR_HLL_ADDRESS_BITS);
-  if (hll->registers[slot] < rank) {
-    hll->registers[slot] = rank;
-    hll->has_hip = 0;
-  }
+  if (hll->registers[slot] < rank) hll->registers[slot] = rank;
 }
 
 /* The cell that holds `coupon`, or the free one where it belongs. */
@@ -183,7 +180,6 @@ static tr_code reduce_lg_k(tr_hll *hll, int lg_k, tr_error *err) {
   tr_free(hll->registers);
   hll->registers = folded;
   hll->lg_k = (uint8_t)lg_k;
-  hll->has_hip = 0;
   return TR_OK;
 }
 
@@ -214,7 +210,6 @@ tr_code tr_hll_merge(tr_hll *hll, const tr_hll *other, tr_error *err) {
   if (code == TR_OK && other->registers != NULL && hll->registers == NULL) {
     code = tr_hll_turn_to_registers(hll, err);
   }
-  hll->has_hip = 0;
   for (uint32_t i = 0;
        code == TR_OK && other->coupons != NULL && i < UINT32_C(1) << other->lg_table; i++) {
     if (other->coupons[i] != 0) code = tr_hll_add_coupon(hll, other->coupons[i], err);
@@ -284,5 +279,5 @@ static double estimate_of_registers(const uint8_t *registers, int lg_k) {
 
 double tr_hll_estimate(const tr_hll *hll) {
   if (hll->registers == NULL) return estimate_of_coupons(hll->coupon_count);
-  return hll->has_hip ? hll->hip : estimate_of_registers(hll->registers, hll->lg_k);
+  return estimate_of_registers(hll->registers, hll->lg_k);
 }

@@ -11,8 +11,9 @@
 ** All of the state is a function of the set of values, and so are the bytes written: order, cut and
 ** merge tree cannot matter. That is why the estimate comes from the registers alone (Ertl's improved
 ** estimator, which has no seam between small and large counts), not from an accumulator that
-** depends on order. A sketch made elsewhere may bring such an accumulator (HIP); its estimate is
-** then the one its maker gives, until anything is merged into it.
+** depends on order. Sketches made elsewhere bring such an accumulator (HIP). It is not read: nothing
+** could tell a damaged one from a good one, and their maker's own estimate ends with the first merge
+** as well.
 **
 ** Bytes: Apache DataSketches' HLL image, serial version 1. Read: lists, sets, and HLL_4, HLL_6, HLL_8
 ** registers, compact or updatable. Written: compact lists, sets (coupons sorted) and HLL_4, because
@@ -44,12 +45,10 @@
 /* All zero but lg_k is the empty sketch. Release with tr_hll_free. */
 typedef struct tr_hll {
   uint8_t lg_k;
-  uint8_t has_hip;       /* `hip` is valid: registers as their maker wrote them */
   uint8_t lg_table;      /* the coupon table has 2^lg_table cells */
   uint32_t coupon_count; /* 0 once there are registers */
   uint32_t *coupons;     /* hash table, 0 is a free cell; NULL: no coupons */
   uint8_t *registers;    /* 2^lg_k ranks; NULL: still coupons */
-  double hip;
 } tr_hll;
 
 /* The empty sketch. */

@@ -7,6 +7,7 @@
 ** for registers below 32 at 16 and for the others at 24, count of the lowest register at 32, count
 ** of exceptions at 36, registers from 40, then exceptions: registers that do not fit their nibble.
 ** An updatable image stores tables with their free cells (0), a compact one without.
+** HIP, the sums and the count of the lowest follow from the registers or depend on order: not read.
 */
 #include "combine/hll_inside.h"
 
@@ -104,9 +105,9 @@ static tr_code write_registers(const tr_hll *hll, tr_buffer *bytes, tr_error *er
   tr_code code = tr_buffer_reserve(bytes, size, err);
   if (code != TR_OK) return code;
   uint8_t *at = bytes->data + bytes->size;
-  put_preamble(at, hll, 10, exceptions == 0 ? 0 : lg_table_for(exceptions, 2),
-               hll->has_hip ? 0 : FLAG_OUT_OF_ORDER, lowest, MODE_REGISTERS);
-  tr_store_double(at + 8, hll->has_hip ? hll->hip : 0);
+  put_preamble(at, hll, 10, exceptions == 0 ? 0 : lg_table_for(exceptions, 2), FLAG_OUT_OF_ORDER,
+               lowest, MODE_REGISTERS);
+  tr_store_double(at + 8, 0);
   tr_store_double(at + 16, low_sum);
   tr_store_double(at + 24, high_sum);
   tr_store_u32(at + 32, counts[lowest]);
@@ -136,7 +137,7 @@ tr_code tr_hll_write(const tr_hll *hll, tr_buffer *bytes, tr_error *err) {
 typedef struct hll_image {
   tr_bytes bytes;
   int lg_k, mode, type, lg_table;
-  int is_compact, is_out_of_order;
+  int is_compact;
   uint32_t sixth; /* coupons in a list, or lowest register */
 } hll_image;
 
@@ -170,7 +171,6 @@ static tr_code read_preamble(tr_bytes bytes, hll_image *image, tr_error *err) {
   image->lg_k = at[3];
   image->lg_table = at[4];
   image->is_compact = (at[5] & FLAG_COMPACT) != 0;
-  image->is_out_of_order = (at[5] & FLAG_OUT_OF_ORDER) != 0;
   image->sixth = at[6];
   image->mode = at[7] & 3;
   image->type = at[7] >> 2 & 3;
@@ -316,15 +316,7 @@ static tr_code read_registers(tr_hll *hll, const hll_image *image, tr_error *err
     return check_size(image, REGISTERS_START + k / 2, err);
   }
   tr_code code = tr_hll_turn_to_registers(hll, err);
-  if (code == TR_OK) code = read_type[image->type](hll, image, err);
-  double hip = tr_load_double(image->bytes.data + 8);
-  if (code != TR_OK || image->is_out_of_order) return code;
-  if (!(hip >= 0 && hip <= 0x1p63)) {
-    return tr_error_set(err, TR_CORRUPT, "HLL sketch: its estimate is no count");
-  }
-  hll->has_hip = 1;
-  hll->hip = hip;
-  return TR_OK;
+  return code == TR_OK ? read_type[image->type](hll, image, err) : code;
 }
 
 tr_code tr_hll_read(tr_hll *hll, tr_bytes bytes, tr_error *err) {
