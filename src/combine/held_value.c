@@ -40,6 +40,6 @@ static int compare_identity(const tr_value *a, const tr_value *b) {
 int tr_tuple_compare(const tr_value *a, const tr_value *b, int width) {
   int order = 0;
   for (int i = 0; i < width && order == 0; i++) order = tr_value_compare(&a[i], &b[i]);
-  for (int i = 0; i < width && order == 0; i++) order = compare_identity(&a[i], &b[i]);
+  for (int i = width - 1; i >= 0 && order == 0; i--) order = compare_identity(&a[i], &b[i]);
   return order;
 }

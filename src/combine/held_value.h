@@ -23,7 +23,8 @@ void tr_held_value_free(tr_value *held);
 
 /*
 ** Compares tuples of `width` values: first by SQLite's order of each in turn, then by what that
-** leaves open of each in turn. 0 only if they are the same. <0, 0, >0.
+** leaves open, from the last to the first: of rows whose keys are equal in SQL, the value decides in
+** whole before the spelling of the keys does. 0 only if they are the same. <0, 0, >0.
 */
 int tr_tuple_compare(const tr_value *a, const tr_value *b, int width);
 

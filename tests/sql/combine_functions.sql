@@ -42,6 +42,11 @@ SELECT extract_output(sum_accumulator(value)) FROM json_each('[92233720368547758
 
 .print --- ties
 SELECT max_by(name, 1), min_by(name, 1), max_by(name, 1, 3), latest(name, 1) FROM p;
+CREATE TABLE ties AS SELECT 4.0 AS v, 0 AS k UNION ALL SELECT 4, 0.0 UNION ALL SELECT 4, 0;
+SELECT typeof(min_by(v, k)), typeof(max_by(v, k)), typeof(latest(v, k)), min_by(v, k, 3), max_by(v, k, 3) FROM ties;
+SELECT min_by_accumulator(v, k, 2) = (SELECT min_by_accumulator(v, k, 2) FROM (SELECT * FROM ties ORDER BY rowid DESC))
+  FROM ties;
+SELECT extract_output(merge_accumulators(a)) FROM (SELECT min_by_accumulator(v, k) AS a FROM ties GROUP BY rowid);
 SELECT top_largest(value, 4), top_smallest(value, 4) FROM json_each('[1.0, 1, 0, -0.0]');
 
 .print --- JSON
