@@ -285,8 +285,9 @@ tr_code tr_accumulator_describe(tr_bytes blob, tr_buffer *json, tr_error *err) {
                           read.combine.fn->name, tr_combine_accumulator_arguments(&read.combine));
   if (code == TR_OK) code = append_parameters(&read.combine, json, err);
   if (code == TR_OK) {
-    code = tr_buffer_printf(json, err, ",\"exact\":%s,\"version\":%d,\"bytes\":%zu}",
-                            read.combine.fn->is_exact ? "true" : "false", blob.data[4], blob.size);
+    code =
+        tr_buffer_printf(json, err, ",\"canonical\":%s,\"version\":%d,\"bytes\":%zu}",
+                         read.combine.fn->is_canonical ? "true" : "false", blob.data[4], blob.size);
   }
   if (code != TR_OK) json->size = before;
   tr_accumulator_free(&read);

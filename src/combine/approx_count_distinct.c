@@ -55,7 +55,7 @@ static void free_accumulator(void *state) {
 const tr_combine_fn tr_combine_approx_count_distinct = {
     .name = "approx_count_distinct",
     .tag = 22,
-    .is_exact = 1,
+    .is_canonical = 1,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_hll),
     .create_accumulator = create_accumulator,

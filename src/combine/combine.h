@@ -7,7 +7,7 @@
 **
 ** Laws, for every order of inputs and every way to cut them: merging an empty accumulator changes
 ** nothing; merge is associative and commutative in its output; extract(merge(parts)) = direct. For
-** exact functions (is_exact) the written bytes are the same too: state must be canonical when
+** canonical functions (is_canonical) the written bytes are the same too: state must be canonical when
 ** written, and ties are broken by value.
 **
 ** States. An accumulator lives in `state_size` bytes that the caller provides, aligned to 8, and
@@ -74,7 +74,7 @@ typedef struct tr_combine_output {
 struct tr_combine_fn {
   const char *name; /* in SQL, lower case */
   uint8_t tag;      /* in accumulators; never used again for another function */
-  int is_exact;     /* same bytes for every order and cut */
+  int is_canonical; /* same bytes for every order and cut */
   int is_builtin;   /* SQLite has an aggregate of this name: only the accumulator form is ours */
   /*
   ** Inputs are numbers: the host converts text and BLOBs as SQLite's sum() does, which is what

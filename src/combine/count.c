@@ -80,7 +80,7 @@ static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes
 const tr_combine_fn tr_combine_count = {
     .name = "count",
     .tag = 1,
-    .is_exact = 1,
+    .is_canonical = 1,
     .is_builtin = 1,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 1}},
     .state_size = sizeof(count_state),

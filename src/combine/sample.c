@@ -122,7 +122,7 @@ static void free_accumulator(void *state) {
 const tr_combine_fn tr_combine_sample = {
     .name = "sample",
     .tag = 19,
-    .is_exact = 1,
+    .is_canonical = 1,
     .random_below = 3,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0},
                   {"n", TR_ARGUMENT_SHAPE, 0},

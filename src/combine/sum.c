@@ -169,7 +169,7 @@ static void free_accumulator(void *state) {
 const tr_combine_fn tr_combine_sum = {
     .name = "sum",
     .tag = 2,
-    .is_exact = 1,
+    .is_canonical = 1,
     .is_builtin = 1,
     .is_numeric = 1,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
@@ -188,7 +188,7 @@ const tr_combine_fn tr_combine_sum = {
 const tr_combine_fn tr_combine_mean = {
     .name = "mean",
     .tag = 3,
-    .is_exact = 1,
+    .is_canonical = 1,
     .is_numeric = 1,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(sum_state),

@@ -69,7 +69,7 @@ static void free_values(void *state) {
 const tr_combine_fn tr_combine_top_largest = {
     .name = "top_largest",
     .tag = 14,
-    .is_exact = 1,
+    .is_canonical = 1,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}, {"n", TR_ARGUMENT_SHAPE, 0}},
     .state_size = sizeof(tr_ranking),
     .check_parameters = check_second,
@@ -85,7 +85,7 @@ const tr_combine_fn tr_combine_top_largest = {
 const tr_combine_fn tr_combine_top_smallest = {
     .name = "top_smallest",
     .tag = 15,
-    .is_exact = 1,
+    .is_canonical = 1,
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}, {"n", TR_ARGUMENT_SHAPE, 0}},
     .state_size = sizeof(tr_ranking),
     .check_parameters = check_second,
@@ -151,7 +151,7 @@ static void free_by_key(void *state) {
 const tr_combine_fn tr_combine_max_by = {
     .name = "max_by",
     .tag = 16,
-    .is_exact = 1,
+    .is_canonical = 1,
     .arguments = {{"v", TR_ARGUMENT_INPUT, 0},
                   {"k", TR_ARGUMENT_INPUT, 0},
                   {"n", TR_ARGUMENT_SHAPE, 1}},
@@ -169,7 +169,7 @@ const tr_combine_fn tr_combine_max_by = {
 const tr_combine_fn tr_combine_min_by = {
     .name = "min_by",
     .tag = 17,
-    .is_exact = 1,
+    .is_canonical = 1,
     .arguments = {{"v", TR_ARGUMENT_INPUT, 0},
                   {"k", TR_ARGUMENT_INPUT, 0},
                   {"n", TR_ARGUMENT_SHAPE, 1}},
@@ -187,7 +187,7 @@ const tr_combine_fn tr_combine_min_by = {
 const tr_combine_fn tr_combine_latest = {
     .name = "latest",
     .tag = 18,
-    .is_exact = 1,
+    .is_canonical = 1,
     .arguments = {{"v", TR_ARGUMENT_INPUT, 0}, {"t", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_ranking),
     .add_input = add_by_key,

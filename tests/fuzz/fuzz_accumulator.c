@@ -1,6 +1,6 @@
 /*
 ** Any bytes as an accumulator, as they are and with the checksum made right: they are refused, or read
-** into a state that can be extracted, described, merged and written, for exact functions as the same
+** into a state that can be extracted, described, merged and written, for canonical functions as the same
 ** bytes again.
 */
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Reading gives the same bytes back, but for sketches, which have forms that others write. */
 static int is_canonical(const tr_combine_fn *fn) {
-  return fn->is_exact && strncmp(fn->name, "approx", 6) != 0;
+  return fn->is_canonical && strncmp(fn->name, "approx", 6) != 0;
 }
 
 static void use(tr_bytes blob) {

@@ -258,7 +258,7 @@ static void described(void **unused) {
   assert_int_equal(tr_buffer_append_byte(&json, 0, NULL), TR_OK);
   assert_string_equal(json.data,
                       "{\"function\":\"sample\",\"arguments\":3,\"parameters\":{\"n\":7},"
-                      "\"exact\":true,\"version\":1,\"bytes\":14}");
+                      "\"canonical\":true,\"version\":1,\"bytes\":14}");
   tr_buffer_free(&blob);
   tr_buffer_free(&json);
 }
@@ -288,7 +288,7 @@ static tr_code read_and_use(const tr_buffer *blob, tr_error *err) {
     assert_int_equal(tr_accumulator_describe(bytes, &json, NULL), TR_OK);
     assert_int_equal(tr_accumulator_write(&read.combine, read.state, &again, NULL), TR_OK);
     /* Sketches are read in every form that another library may have written. */
-    int is_sketch = !read.combine.fn->is_exact || strncmp(read.combine.fn->name, "approx", 6) == 0;
+    int is_sketch = !read.combine.fn->is_canonical || strncmp(read.combine.fn->name, "approx", 6) == 0;
     if (!is_sketch && tr_bytes_compare(tr_buffer_bytes(&again), bytes) != 0) {
       fail_msg("%s: two spellings of one state", read.combine.fn->name);
     }

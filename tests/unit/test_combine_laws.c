@@ -9,7 +9,7 @@
 **   patience           extracting, writing and merging from leave an accumulator as it was
 **   memory             a failing allocation is an error, adds nothing, and loses nothing
 **
-** Functions that are not exact keep the first and the last three; how close their outputs are is
+** Functions that are not canonical keep the first and the last three; how close their outputs are is
 ** tested with them. Bindings that draw random numbers are tested in test_sample.c.
 */
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void identity(test_random *random, const tr_combine *combine, combining_r
 
 static void order_and_cut(test_random *random, const tr_combine *combine, combining_row *rows,
                           size_t count) {
-  if (!combine->fn->is_exact) return;
+  if (!combine->fn->is_canonical) return;
   void *direct = accumulate(combine, rows, count);
   shuffle(random, rows, count);
   void *parts[MOST_PARTS];
@@ -178,7 +178,7 @@ static tr_code live(void *context) {
   void *state = combining_create(combine);
   tr_code added = TR_OK;
   for (size_t i = 0; i < l->count; i++) added = add_again(combine, state, &l->rows[i], added);
-  if (added != TR_OK && combine->fn->is_exact) {
+  if (added != TR_OK && combine->fn->is_canonical) {
     void *direct = accumulate(combine, l->rows, l->count);
     assert_same(combine, "a row added at the second try", direct, state);
     combining_free(combine, direct);
