@@ -355,6 +355,10 @@ int tr_exact_sum_is_zero(const tr_exact_sum *sum) {
   return sum->digits->plus == 0 && sum->digits->minus == 0 && number.magnitude.count == 0;
 }
 
+uint64_t tr_exact_sum_infinities(const tr_exact_sum *sum) {
+  return sum->digits == NULL ? 0 : (uint64_t)sum->digits->plus + (uint64_t)sum->digits->minus;
+}
+
 double tr_exact_sum_infinity(const tr_exact_sum *sum) {
   if (sum->digits == NULL) return 0;
   double plus = sum->digits->plus != 0 ? HUGE_VAL : 0;
@@ -409,6 +413,30 @@ int tr_exact_number_integer(const tr_exact_number *number, int64_t *integer) {
   if (magnitude > (uint64_t)INT64_MAX + (uint64_t)number->is_negative) return 0;
   *integer = (int64_t)(number->is_negative ? 0 - magnitude : magnitude);
   return 1;
+}
+
+int tr_exact_number_is_real(const tr_exact_number *number) {
+  int bits = tr_natural_bits(&number->magnitude);
+  return bits <= 53 && number->exponent >= -1074 && number->exponent + bits <= 1024;
+}
+
+int tr_exact_number_is_sum(const tr_exact_number *number, uint64_t integers, uint64_t reals) {
+  /* Everything in units of the least REAL. */
+  tr_natural magnitude = number->magnitude, mantissa, count, most;
+  if (number->exponent < (reals > 0 ? -1074 : 0)) return 0;
+  tr_natural_shift_left(&magnitude, number->exponent + 1074);
+  tr_natural_set(&count, reals);
+  tr_natural_set(&mantissa, (UINT64_C(1) << 53) - 1);
+  tr_natural_multiply(&count, &mantissa, &most);
+  tr_natural_shift_left(&most, 971 + 1074);
+  if (tr_natural_compare(&magnitude, &most) <= 0) return 1;
+  /* What the REALs leave, the INTEGERs must have: -2^63 or 2^63 - 1 each. */
+  tr_natural_subtract(&magnitude, &most);
+  tr_natural_set(&count, integers);
+  tr_natural_set(&mantissa, (uint64_t)INT64_MAX + (uint64_t)number->is_negative);
+  tr_natural_multiply(&count, &mantissa, &most);
+  tr_natural_shift_left(&most, 1074);
+  return tr_natural_compare(&magnitude, &most) <= 0;
 }
 
 double tr_exact_number_quotient(const tr_exact_number *number, uint64_t divisor) {

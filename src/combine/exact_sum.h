@@ -59,6 +59,9 @@ tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_erro
 /* 1 if nothing is left of all terms, infinities included. */
 int tr_exact_sum_is_zero(const tr_exact_sum *sum);
 
+/* How many of its terms are infinities. */
+uint64_t tr_exact_sum_infinities(const tr_exact_sum *sum);
+
 /* The sum of all infinities: 0, an infinity, or NaN where both signs are there. */
 double tr_exact_sum_infinity(const tr_exact_sum *sum);
 
@@ -73,6 +76,15 @@ void tr_exact_sum_number(const tr_exact_sum *sum, tr_exact_number *number);
 
 /* The number as an INTEGER. 0 if it is none or does not fit. */
 int tr_exact_number_integer(const tr_exact_number *number, int64_t *integer);
+
+/* Whether a finite REAL can be this number. */
+int tr_exact_number_is_real(const tr_exact_number *number);
+
+/*
+** Whether it is at most what so many INTEGERs and finite REALs, less than 2^64 of each, can sum to. With
+** INTEGERs alone that is all: every integer up to there is the sum of some.
+*/
+int tr_exact_number_is_sum(const tr_exact_number *number, uint64_t integers, uint64_t reals);
 
 /* The double nearest to number / divisor, rounded once. divisor > 0. */
 double tr_exact_number_quotient(const tr_exact_number *number, uint64_t divisor);

@@ -123,18 +123,18 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
   return code == TR_OK ? tr_exact_sum_write(&s->sum, bytes, err) : code;
 }
 
-/* Whether `count` integers of 64 bits can have the sum; no rows have 0. */
+/*
+** Whether some numbers can have these counts and this sum. Exact for INTEGERs, for infinities and for a
+** single number; of more REALs the sum is only held against the largest that they can have.
+*/
 static int is_possible(const sum_state *s) {
-  if (s->count > INT64_MAX || s->reals > s->count) return 0;
-  if (s->count == 0) return tr_exact_sum_is_zero(&s->sum);
-  if (s->reals > 0) return 1;
+  uint64_t infinities = tr_exact_sum_infinities(&s->sum);
+  if (s->count > INT64_MAX || s->reals > s->count || infinities > s->reals) return 0;
   tr_exact_number number;
-  tr_natural most;
   tr_exact_sum_number(&s->sum, &number);
-  tr_natural_shift_left(&number.magnitude, number.exponent);
-  tr_natural_set(&most, s->count);
-  tr_natural_shift_left(&most, 63);
-  return tr_natural_compare(&number.magnitude, &most) <= 0;
+  uint64_t integers = s->count - s->reals, finite_reals = s->reals - infinities;
+  if (integers == 0 && finite_reals == 1) return tr_exact_number_is_real(&number);
+  return tr_exact_number_is_sum(&number, integers, finite_reals);
 }
 
 static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,

@@ -63,15 +63,16 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
 }
 
 /*
-** n * sum(x^2) - sum(x)^2, which is never negative, as difference * 2^*exponent. 0 if the sums contradict
-** that, which only bytes from elsewhere can.
+** n * sum(x^2) - sum(x)^2, which is never negative for n numbers, as difference * 2^*exponent. 0 if the sums
+** contradict that, which only bytes from elsewhere can.
 */
-static int difference_of(const variance_state *s, tr_natural *difference, int *exponent) {
+static int difference_of(const variance_state *s, uint64_t count, tr_natural *difference,
+                         int *exponent) {
   tr_exact_number sum, squares;
   tr_natural n, square;
   tr_exact_sum_number(&s->sum, &sum);
   tr_exact_sum_number(&s->squares, &squares);
-  tr_natural_set(&n, s->count);
+  tr_natural_set(&n, count);
   tr_natural_multiply(&n, &squares.magnitude, difference);
   tr_natural_multiply(&sum.magnitude, &sum.magnitude, &square);
   int shift = squares.exponent - 2 * sum.exponent;
@@ -91,7 +92,7 @@ static void extract(const variance_state *s, uint64_t less, tr_combine_output *o
   if (s->count <= less || tr_exact_sum_infinity(&s->sum) != 0) return;
   tr_natural variance, n, n_less, divisor;
   int exponent;
-  if (!difference_of(s, &variance, &exponent)) return;
+  if (!difference_of(s, s->count, &variance, &exponent)) return;
   tr_natural_set(&n, s->count);
   tr_natural_set(&n_less, s->count - less);
   tr_natural_multiply(&n, &n_less, &divisor);
@@ -147,13 +148,38 @@ static void free_accumulator(void *state) {
   tr_exact_sum_free(&s->squares);
 }
 
-/* Whether some numbers can have this count and these sums: then extract can divide and subtract. */
+/* Whether the sum of squares is at most `count` times that of the largest REAL. */
+static int is_sum_of_squares(const tr_exact_number *squares, uint64_t count) {
+  tr_natural magnitude = squares->magnitude, mantissa, square, n, most;
+  tr_natural_set(&mantissa, (UINT64_C(1) << 53) - 1);
+  tr_natural_multiply(&mantissa, &mantissa, &square);
+  tr_natural_set(&n, count);
+  tr_natural_multiply(&n, &square, &most);
+  tr_natural_shift_left(&most, 2 * 971 + 2148);
+  tr_natural_shift_left(&magnitude, squares->exponent + 2148);
+  return tr_natural_compare(&magnitude, &most) <= 0;
+}
+
+/*
+** Whether some numbers can have this count and these sums: then extract can divide and subtract. Exact for
+** infinities and for a single number; of more the sums are held against each other (Cauchy and Schwarz)
+** and against the largest. That bounds sum(x) as well.
+*/
 static int is_possible(const variance_state *s) {
+  tr_exact_number sum, squares;
   tr_natural difference;
   int exponent;
-  if (s->count > INT64_MAX) return 0;
-  if (s->count == 0) return tr_exact_sum_is_zero(&s->sum) && tr_exact_sum_is_zero(&s->squares);
-  return difference_of(s, &difference, &exponent);
+  uint64_t infinities = tr_exact_sum_infinities(&s->sum);
+  if (s->count > INT64_MAX || infinities > s->count) return 0;
+  uint64_t count = s->count - infinities; /* of finite ones */
+  tr_exact_sum_number(&s->sum, &sum);
+  tr_exact_sum_number(&s->squares, &squares);
+  if (!is_sum_of_squares(&squares, count)) return 0;
+  if (!difference_of(s, count, &difference, &exponent)) return 0;
+  if (count != 1) return 1;
+  int64_t integer;
+  int is_number = tr_exact_number_is_real(&sum) || tr_exact_number_integer(&sum, &integer);
+  return is_number && difference.count == 0;
 }
 
 static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,

@@ -288,7 +288,8 @@ static tr_code read_and_use(const tr_buffer *blob, tr_error *err) {
     assert_int_equal(tr_accumulator_describe(bytes, &json, NULL), TR_OK);
     assert_int_equal(tr_accumulator_write(&read.combine, read.state, &again, NULL), TR_OK);
     /* Sketches are read in every form that another library may have written. */
-    int is_sketch = !read.combine.fn->is_canonical || strncmp(read.combine.fn->name, "approx", 6) == 0;
+    int is_sketch =
+        !read.combine.fn->is_canonical || strncmp(read.combine.fn->name, "approx", 6) == 0;
     if (!is_sketch && tr_bytes_compare(tr_buffer_bytes(&again), bytes) != 0) {
       fail_msg("%s: two spellings of one state", read.combine.fn->name);
     }
@@ -403,6 +404,32 @@ static void impossible_states_are_refused(void **unused) {
        "var_pop accumulator: sums are of no numbers"},
       {PARTS("\x04\x01\x01\x00\x00\x00\x00\x00\x03\x00\x01"),
        "var_pop accumulator: sum is beyond all sums of its kind"},
+      /* One number, whose square is not the sum of squares: 2 and 5. */
+      {PARTS("\x04\x01\x01\x00\x00\x02\x02\x01\x00\x00\x02\x00\x05"),
+       "var_pop accumulator: sums are of no numbers"},
+      /* Two of which one is infinite, so that the other has the sums 2 and 5; three infinite ones. */
+      {PARTS("\x04\x01\x02\x01\x00\x02\x02\x01\x00\x00\x02\x00\x05"),
+       "var_pop accumulator: sums are of no numbers"},
+      {PARTS("\x04\x01\x02\x02\x01\x00\x00\x00\x00"),
+       "var_pop accumulator: sums are of no numbers"},
+      /* One with 65 bits; squares of two beyond those of the largest REAL. */
+      {PARTS("\x04\x01\x01\x00\x00\x12\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x22\x00\x01"
+             "\x00"
+             "\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x01"),
+       "var_pop accumulator: sums are of no numbers"},
+      {PARTS("\x04\x01\x02\x00\x00\x00\x00\x00\x02\x82\x20\x01"), /* 2^2049 */
+       "var_pop accumulator: sums are of no numbers"},
+      /* Two infinities of one REAL; 2^1024 of one; 2^63 and 1/2 of one INTEGER and an infinity. */
+      {PARTS("\x02\x01\x02\x01\x01\x01\x00"), "sum accumulator: sum is of no such numbers"},
+      {PARTS("\x02\x01\x01\x01\x00\x00\x02\x80\x10\x01"),
+       "sum accumulator: sum is of no such numbers"},
+      {PARTS("\x03\x01\x02\x01\x01\x00\x02\x7e\x01"),
+       "mean accumulator: sum is of no such numbers"},
+      {PARTS("\x03\x01\x02\x01\x01\x00\x02\x01\x01"),
+       "mean accumulator: sum is of no such numbers"},
+      /* One REAL of 54 bits. */
+      {PARTS("\x02\x01\x01\x01\x00\x00\x0e\x00\x01\x00\x00\x00\x00\x00\x20"),
+       "sum accumulator: sum is of no such numbers"},
       {PARTS("\x08\x01\x05"), "min accumulator: value has an unknown type"},
       {PARTS("\x08\x01\x02\x00\x00\x00\x00\x00\x00\xf8\x7f"),
        "min accumulator: value is not a number"},
