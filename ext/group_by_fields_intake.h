@@ -1,6 +1,6 @@
 /*
 ** What one thread of a run needs to take rows in: how the arguments of the aggregate function become a
-** key and inputs, and the groups that they go to. (group_by_fields_run.c makes the first; the workers of
+** key and inputs, and the groups that they go to. (A run makes the first; the workers of
 ** parallel_group.h take copies.)
 **
 ** Thread-safety: an intake belongs to one thread. Copies share what the first was made of, which nobody

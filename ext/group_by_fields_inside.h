@@ -1,0 +1,58 @@
+/*
+** The inside of a run, shared by its three files: group_by_fields_layout.c decides what is needed,
+** group_by_fields_intake.c takes rows in, group_by_fields_run.c runs and gives the result.
+*/
+#ifndef TR_EXT_GROUP_BY_FIELDS_INSIDE_H
+#define TR_EXT_GROUP_BY_FIELDS_INSIDE_H
+
+#include "group_by_fields_intake.h"
+#include "group_by_fields_parts.h"
+
+/* One value of a row for the group table, and the arguments that it is made of. */
+typedef struct tr_row_input {
+  tr_group_input_kind kind;
+  int first_argument;
+  int argument_count;
+  tr_buffer bytes; /* the row key or the JSON of the row in hand */
+} tr_row_input;
+
+struct tr_group_result {
+  const tr_group_plan *plan;
+  tr_group_shape shape;
+  tr_collation *collations;
+  tr_group_aggregate *aggregates;
+  int *aggregate_of_output; /* -1: not wanted */
+  int *aggregate_of_key;    /* the one that keeps its first value; -1: the key shows itself */
+  tr_grouping *grouping;
+};
+
+/* What is only needed while rows come in. */
+struct tr_group_intake {
+  tr_group_result *result; /* a copy takes only its shape and plan from it */
+  tr_grouping *grouping;   /* where rows go */
+  char **arguments;        /* SQL expressions; owned */
+  int argument_count;
+  tr_group_input_kind *argument_kinds; /* what each is read as; those that are not shared are 0 */
+  tr_row_input *inputs;
+  int is_taken;     /* the statement has its aggregate */
+  tr_value *row;    /* key_count + input_count values */
+  tr_buffer *names; /* of the source's columns, as `"name":`, for rows as JSON */
+  tr_error err;
+};
+
+/* `count` items and one more, all zero. NULL: out of memory. */
+void *tr_group_zeros(size_t count, size_t size);
+
+/* Room for all that a run can have: every array is as long as it can get. */
+tr_code tr_group_intake_init(tr_group_intake *intake, const tr_group_plan *plan,
+                             tr_group_result *result);
+void tr_group_intake_release(tr_group_intake *intake);
+
+/*
+** Decides what the arguments, inputs and aggregates are. With `is_to_be_parallel` the rows of a group may
+** come in any order, and its first one is found by its key.
+*/
+tr_code tr_group_intake_lay_out(tr_group_intake *intake, const tr_group_request *request,
+                                int is_to_be_parallel, tr_error *err);
+
+#endif
