@@ -15,6 +15,7 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 # Seconds for each fuzz target, and how many programs run at once.
 FUZZ_SECONDS ?= 5
+SOAK_SECONDS ?= 600
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Debian's own Python: others are often built without extension loading.
 PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
@@ -111,6 +112,12 @@ valgrind: ## the C test programs under valgrind
 	@tests/setup valgrind
 	@$(MAKE) -s --no-print-directory -j$(JOBS) test-programs
 	@TEST_EFFORT=$(or $(TEST_EFFORT),2) $(RUN_TESTS) --valgrind programs
+
+.PHONY: soak
+soak: ## random questions, writers, interrupts and closes for SOAK_SECONDS (600)
+	@tests/setup test
+	@$(MAKE) -s --no-print-directory -j$(JOBS) $(BUILD)/tests/host/test_parallel_soak
+	@SOAK_SECONDS=$(SOAK_SECONDS) $(BUILD)/tests/host/test_parallel_soak
 
 .PHONY: fuzz
 fuzz: ## every target of tests/fuzz for FUZZ_SECONDS (5) each, with clang's libFuzzer

@@ -128,7 +128,7 @@ tr_code tr_collation_of_expression(tr_host *host, const char *schema, const char
   char *found = p->collation;
   *p = outer;
   if (code == TR_OK && found == NULL) {
-    code = tr_error_set(err, TR_HOST,
+    code = tr_error_set(err, TR_INVALID_STATE,
                         "the collation of %s cannot be found: is there another " PROBE
                         " in the database?",
                         expression);

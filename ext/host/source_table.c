@@ -37,10 +37,10 @@ static tr_code prepare(sqlite3 *db, const char *sql, const char *first, const ch
     rc = sqlite3_bind_text(*stmt, 2, second, -1, SQLITE_TRANSIENT);
   }
   if (rc == SQLITE_OK) return TR_OK;
-  tr_error_of_sqlite(err, db, rc);
+  tr_code code = tr_error_of_sqlite(err, db, rc);
   sqlite3_finalize(*stmt);
   *stmt = NULL;
-  return rc == SQLITE_NOMEM ? TR_NO_MEMORY : TR_HOST;
+  return code;
 }
 
 /* Finalizes a statement that was stepped to `rc`, which is SQLITE_ROW or SQLITE_DONE when all is well. */
