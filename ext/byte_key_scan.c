@@ -9,6 +9,8 @@
 */
 #include "byte_key_scan.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "host/schema_freshness.h"
 #include "surfaces.h"
@@ -94,7 +96,7 @@ static int rename_table(sqlite3_vtab *vtab, const char *name) {
 
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   int is_ad_hoc = ((scan_table *)vtab)->is_ad_hoc;
-  return is_ad_hoc ? scan_ad_hoc_best_index(info) : tr_scan_best_index(vtab, info);
+  return is_ad_hoc ? scan_ad_hoc_best_index(vtab, info) : tr_scan_best_index(vtab, info);
 }
 
 static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
@@ -103,6 +105,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
   if (cursor == NULL) return SQLITE_NOMEM;
   tr_scan_cursor_init(&cursor->scan);
   cursor->source = (tr_source_table){0};
+  memset(cursor->texts, 0, sizeof cursor->texts);
   *opened = &cursor->scan.base;
   return SQLITE_OK;
 }
@@ -129,7 +132,7 @@ static int filter(sqlite3_vtab_cursor *base, int mask, const char *plan_text, in
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
   if (!((scan_table *)base->pVtab)->is_ad_hoc) return tr_scan_column_value(base, context, i);
-  scan_ad_hoc_column((tr_scan_cursor *)base, context, i);
+  scan_ad_hoc_column((scan_cursor *)base, context, i);
   return SQLITE_OK;
 }
 

@@ -22,15 +22,19 @@ typedef struct scan_table {
   int is_ad_hoc;
 } scan_table;
 
+/* The ad hoc form's source, key, columns and where_terms. */
+#define SCAN_TEXT_ARGUMENTS 4
+
 typedef struct scan_cursor {
   tr_scan_cursor scan;
-  tr_source_table source; /* of the ad hoc form */
+  tr_source_table source;                    /* of the ad hoc form */
+  sqlite3_value *texts[SCAN_TEXT_ARGUMENTS]; /* its arguments from source on; NULL: not given */
 } scan_cursor;
 
 extern const char scan_ad_hoc_declaration[];
-int scan_ad_hoc_best_index(sqlite3_index_info *info);
+int scan_ad_hoc_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, tr_error *err);
-void scan_ad_hoc_column(tr_scan_cursor *cursor, sqlite3_context *context, int column);
+void scan_ad_hoc_column(scan_cursor *cursor, sqlite3_context *context, int column);
 void scan_ad_hoc_close(scan_cursor *cursor);
 
 #endif

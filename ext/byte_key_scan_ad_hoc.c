@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "host/hidden_arguments.h"
 
 enum {
   COLUMN_BYTE_KEY,
@@ -77,23 +78,36 @@ static int find_terms(const sqlite3_index_info *info, int *given) {
   return 1;
 }
 
-int scan_ad_hoc_best_index(sqlite3_index_info *info) {
-  enum { ROWS_UNKNOWN = 1000000 };
+/* Whether the term has a list behind = (or may have: an older host does not tell), one scan for each. */
+static int may_be_list(sqlite3_index_info *info, int i) {
+  return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+         (sqlite3_libversion_number() < 3038000 || sqlite3_vtab_in(info, i, -1));
+}
+
+int scan_ad_hoc_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  enum { ROWS_UNKNOWN = 1000000, TRACKER = COLUMN_TRACKER - COLUMN_SOURCE };
+  static const tr_hidden_arguments arguments = {SCAN_FUNCTION, argument_names, COLUMN_SOURCE,
+                                                ARGUMENTS, TRACKER};
+  int rc = tr_hidden_arguments_check(&arguments, vtab, info);
+  if (rc != SQLITE_OK) return rc;
   int given[ARGUMENTS + KEY_TERMS];
   if (!find_terms(info, given)) return SQLITE_CONSTRAINT;
   int next = 1;
   double part = 1;
   for (int i = 0; i < ARGUMENTS + KEY_TERMS; i++) {
     if (given[i] < 0) continue;
+    if (i >= ARGUMENTS && given[TRACKER] >= 0 && may_be_list(info, given[i])) continue;
     info->idxNum |= 1 << i;
     info->aConstraintUsage[given[i]].argvIndex = next++;
     info->aConstraintUsage[given[i]].omit = i < ARGUMENTS;
-    if (i >= ARGUMENTS) part *= key_terms[i - ARGUMENTS].part;
+    /* With a tracker no term makes a scan cheaper: two scans for an OR must cost more than one. */
+    if (i >= ARGUMENTS && given[TRACKER] < 0) part *= key_terms[i - ARGUMENTS].part;
   }
   info->orderByConsumed =
       info->nOrderBy > 0 && info->aOrderBy[0].iColumn == COLUMN_BYTE_KEY && !info->aOrderBy[0].desc;
   info->estimatedRows = (sqlite3_int64)(ROWS_UNKNOWN * part);
-  info->estimatedCost = 10.0 * ROWS_UNKNOWN * part;
+  info->estimatedCost =
+      10.0 * ROWS_UNKNOWN * part * tr_hidden_columns_penalty(info, COLUMN_TRACKER, 2);
   return SQLITE_OK;
 }
 
@@ -151,7 +165,26 @@ static tr_code append_row(const tr_source_table *source, const tr_argument_list 
 
 /* --- Filtering ---------------------------------------------------------------------------- */
 
+static void forget_texts(scan_cursor *cursor) {
+  for (int i = 0; i < SCAN_TEXT_ARGUMENTS; i++) {
+    sqlite3_value_free(cursor->texts[i]);
+    cursor->texts[i] = NULL;
+  }
+}
+
+/* SQLite reads the arguments back where it plans an OR as several scans, and looks at them again. */
+static tr_code keep_texts(scan_cursor *cursor, sqlite3_value **arguments, tr_error *err) {
+  forget_texts(cursor);
+  for (int i = 0; i < SCAN_TEXT_ARGUMENTS; i++) {
+    if (arguments[i] == NULL) continue;
+    cursor->texts[i] = sqlite3_value_dup(arguments[i]);
+    if (cursor->texts[i] == NULL) return tr_error_no_memory(err);
+  }
+  return TR_OK;
+}
+
 void scan_ad_hoc_close(scan_cursor *cursor) {
+  forget_texts(cursor);
   tr_source_table_free(&cursor->source);
 }
 
@@ -255,7 +288,8 @@ tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, 
                         "%s(): argument source is missing: name a table, %s('t')", SCAN_FUNCTION,
                         SCAN_FUNCTION);
   }
-  tr_code code = ready_reader(cursor, arguments, err);
+  tr_code code = keep_texts(cursor, arguments, err);
+  if (code == TR_OK) code = ready_reader(cursor, arguments, err);
   for (int i = 0; i < KEY_TERMS && code == TR_OK; i++) {
     if ((mask & 1 << (ARGUMENTS + i)) == 0) continue;
     code = tr_scan_cut_by_byte_key(&range, key_terms[i].op, argv[next++], err);
@@ -268,7 +302,8 @@ tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, 
   return code;
 }
 
-void scan_ad_hoc_column(tr_scan_cursor *cursor, sqlite3_context *context, int column) {
+void scan_ad_hoc_column(scan_cursor *of, sqlite3_context *context, int column) {
+  tr_scan_cursor *cursor = &of->scan;
   tr_value value;
   sqlite3_stmt *stmt = tr_statement_reader_stmt(cursor->inner.reader);
   switch (column) {
@@ -287,6 +322,10 @@ void scan_ad_hoc_column(tr_scan_cursor *cursor, sqlite3_context *context, int co
   case COLUMN_RESTRICTION:
     if (cursor->restriction != NULL) sqlite3_result_value(context, cursor->restriction);
     break;
-  default: break;
+  default:
+    if (of->texts[column - COLUMN_SOURCE] != NULL) {
+      sqlite3_result_value(context, of->texts[column - COLUMN_SOURCE]);
+    }
+    break;
   }
 }

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "host/hidden_arguments.h"
 #include "reader/counting_source.h"
 
 /* Since when a table may take a whole IN, and look at the constants of a query. */
@@ -23,6 +24,10 @@
 #define UNKNOWN_END_ROWS 1000.0
 #define UNKNOWN_BOUND_SHARE 4.0
 #define LIST_ROWS 25.0
+
+/* A scan by tracker is never so long that a query which names trackers goes without:
+** tr_hidden_columns_penalty. */
+#define TRACKED_ROWS 1e6
 
 static const struct {
   char mark;
@@ -254,7 +259,9 @@ static double estimate_rows(const plan *p) {
   int64_t step = constant_integer(p, p->argument_at[COUNTING_STEP], 1, &knows_step);
   int64_t max_records =
       constant_integer(p, p->argument_at[COUNTING_MAX_RECORDS], -1, &knows_max_records);
-  if (p->is_one_row) return 1;
+  /* With a tracker no term makes a scan shorter: two scans for an OR must cost more than one. */
+  int is_cut = !is_given(p, COUNTING_TRACKER);
+  if (p->is_one_row && is_cut) return 1;
   tr_counting_source source;
   tr_code code = is_given(p, COUNTING_UP_TO)
                      ? tr_counting_source_init(&source, start, up_to, step, NULL)
@@ -262,16 +269,21 @@ static double estimate_rows(const plan *p) {
   if (code != TR_OK) return 1;
   if (knows_max_records && max_records >= 0)
     tr_counting_source_take(&source, (uint64_t)max_records);
-  tr_counting_source_restrict(&source, p->bounds.low, p->bounds.high);
+  if (is_cut) tr_counting_source_restrict(&source, p->bounds.low, p->bounds.high);
   double rows = (double)tr_counting_source_count(&source);
   if (!(knows_up_to && knows_start && knows_step && knows_max_records)) rows = UNKNOWN_END_ROWS;
-  for (int i = 0; i < p->unknown_bounds; i++) rows /= UNKNOWN_BOUND_SHARE;
-  if (p->has_list && rows > LIST_ROWS) rows = LIST_ROWS;
+  for (int i = 0; i < p->unknown_bounds && is_cut; i++) rows /= UNKNOWN_BOUND_SHARE;
+  if (p->has_list && is_cut && rows > LIST_ROWS) rows = LIST_ROWS;
+  if (!is_cut && rows > TRACKED_ROWS) rows = TRACKED_ROWS;
   return rows < 1 ? 1 : rows;
 }
 
 int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
-  (void)vtab;
+  static const tr_hidden_arguments arguments = {COUNTING_FUNCTION, counting_argument_names,
+                                                COUNTING_FIRST_ARGUMENT, COUNTING_ARGUMENTS,
+                                                COUNTING_TRACKER};
+  int checked = tr_hidden_arguments_check(&arguments, vtab, info);
+  if (checked != SQLITE_OK) return checked;
   plan p = {.info = info, .marks = sqlite3_str_new(NULL)};
   int rc = take_arguments(&p);
   if (rc != SQLITE_OK) {
@@ -283,8 +295,9 @@ int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   take_limits(&p);
   double rows = estimate_rows(&p);
   info->estimatedRows = rows < 0x1p62 ? (sqlite3_int64)rows : (sqlite3_int64)1 << 62;
-  info->estimatedCost = rows + 1;
-  if (p.is_one_row) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+  info->estimatedCost =
+      (rows + 1) * tr_hidden_columns_penalty(info, COUNTING_FIRST_ARGUMENT + COUNTING_TRACKER, 2);
+  if (p.is_one_row && !is_given(&p, COUNTING_TRACKER)) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
   rc = sqlite3_str_errcode(p.marks);
   info->idxStr = sqlite3_str_finish(p.marks);
   info->needToFreeIdxStr = 1;

@@ -15,6 +15,8 @@
 
 #include "host/integer_terms.h"
 
+#define COUNTING_FUNCTION "counting_input"
+
 enum { COUNTING_VALUE, COUNTING_TIMESTAMP, COUNTING_FIRST_ARGUMENT };
 
 enum {
@@ -30,6 +32,8 @@ enum {
   COUNTING_RESTRICTION,
   COUNTING_ARGUMENTS
 };
+
+extern const char *const counting_argument_names[COUNTING_ARGUMENTS];
 
 enum { COUNTING_ORDER_NONE, COUNTING_ORDER_UP, COUNTING_ORDER_DOWN };
 

@@ -1,5 +1,5 @@
 /*
-** Arguments by a table: name, type, and the least that makes sense.
+** Arguments by tables: names; type, and the least that makes sense.
 */
 #include "counting_input_request.h"
 
@@ -10,22 +10,34 @@
 
 typedef enum argument_type { ARGUMENT_INTEGER, ARGUMENT_SECONDS, ARGUMENT_TEXT } argument_type;
 
+const char *const counting_argument_names[COUNTING_ARGUMENTS] = {
+    [COUNTING_UP_TO] = "up_to",
+    [COUNTING_START] = "start",
+    [COUNTING_STEP] = "step",
+    [COUNTING_RATE] = "rate",
+    [COUNTING_PERIOD] = "period",
+    [COUNTING_MAX_RECORDS] = "max_records",
+    [COUNTING_MAX_READ_TIME] = "max_read_time",
+    [COUNTING_TIMESTAMP_EXPR] = "timestamp_expr",
+    [COUNTING_TRACKER] = "tracker",
+    [COUNTING_RESTRICTION] = "restriction",
+};
+
 static const struct {
-  const char *name;
   argument_type type;
   int64_t minimum;
   const char *below_minimum;
 } arguments[COUNTING_ARGUMENTS] = {
-    [COUNTING_UP_TO] = {"up_to", ARGUMENT_INTEGER, INT64_MIN, NULL},
-    [COUNTING_START] = {"start", ARGUMENT_INTEGER, INT64_MIN, NULL},
-    [COUNTING_STEP] = {"step", ARGUMENT_INTEGER, INT64_MIN, NULL},
-    [COUNTING_RATE] = {"rate", ARGUMENT_INTEGER, 1, "must be at least 1"},
-    [COUNTING_PERIOD] = {"period", ARGUMENT_SECONDS, 0, "must not be negative"},
-    [COUNTING_MAX_RECORDS] = {"max_records", ARGUMENT_INTEGER, 0, "must not be negative"},
-    [COUNTING_MAX_READ_TIME] = {"max_read_time", ARGUMENT_SECONDS, 0, "must not be negative"},
-    [COUNTING_TIMESTAMP_EXPR] = {"timestamp_expr", ARGUMENT_TEXT, 0, NULL},
-    [COUNTING_TRACKER] = {"tracker", ARGUMENT_TEXT, 0, NULL},
-    [COUNTING_RESTRICTION] = {"restriction", ARGUMENT_TEXT, 0, NULL},
+    [COUNTING_UP_TO] = {ARGUMENT_INTEGER, INT64_MIN, NULL},
+    [COUNTING_START] = {ARGUMENT_INTEGER, INT64_MIN, NULL},
+    [COUNTING_STEP] = {ARGUMENT_INTEGER, INT64_MIN, NULL},
+    [COUNTING_RATE] = {ARGUMENT_INTEGER, 1, "must be at least 1"},
+    [COUNTING_PERIOD] = {ARGUMENT_SECONDS, 0, "must not be negative"},
+    [COUNTING_MAX_RECORDS] = {ARGUMENT_INTEGER, 0, "must not be negative"},
+    [COUNTING_MAX_READ_TIME] = {ARGUMENT_SECONDS, 0, "must not be negative"},
+    [COUNTING_TIMESTAMP_EXPR] = {ARGUMENT_TEXT, 0, NULL},
+    [COUNTING_TRACKER] = {ARGUMENT_TEXT, 0, NULL},
+    [COUNTING_RESTRICTION] = {ARGUMENT_TEXT, 0, NULL},
 };
 
 /* A value as seconds; only of numbers. */
@@ -34,7 +46,7 @@ static double seconds_of(const tr_value *value) {
 }
 
 static tr_code read_argument(int argument, sqlite3_value *value, tr_value *given, tr_error *err) {
-  const char *name = arguments[argument].name;
+  const char *name = counting_argument_names[argument];
   int64_t integer;
   double seconds;
   tr_bytes text;

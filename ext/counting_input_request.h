@@ -12,8 +12,6 @@
 #include "range/offset_range.h"
 #include "reader/counting_source.h"
 
-#define COUNTING_FUNCTION "counting_input"
-
 typedef struct counting_request {
   tr_value given[COUNTING_ARGUMENTS]; /* TR_NULL: left out */
   int has_null;                       /* an argument is NULL: nothing equals it, so no rows */

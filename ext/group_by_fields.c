@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "group_by_fields_run.h"
 #include "host/collation.h"
+#include "host/hidden_arguments.h"
 #include "host/schema_freshness.h"
 #include "parallel_group.h"
 #include "surfaces.h"
@@ -27,6 +28,8 @@
 /* The ad hoc form's columns; the hidden ones are arguments. */
 enum { KEY, VALUE, SOURCE, BY, AGGREGATES, WHERE_TERMS, WORKERS };
 #define ARGUMENT_COUNT 5
+static const char *const argument_names[ARGUMENT_COUNT] = {"source", "by", "aggregates",
+                                                           "where_terms", "workers"};
 static const char ad_hoc_declaration[] = "CREATE TABLE x(key, value, source HIDDEN, \"by\" HIDDEN, "
                                          "aggregates HIDDEN, where_terms HIDDEN, "
                                          "workers HIDDEN)";
@@ -202,7 +205,11 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
 }
 
 /* The arguments of the ad hoc form: bit i of the plan's number says that argument i is given. */
-static int best_index_ad_hoc(sqlite3_index_info *info) {
+static int best_index_ad_hoc(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  static const tr_hidden_arguments arguments = {TR_GROUP_FUNCTION, argument_names, SOURCE,
+                                                ARGUMENT_COUNT, -1};
+  int rc = tr_hidden_arguments_check(&arguments, vtab, info);
+  if (rc != SQLITE_OK) return rc;
   int position[ARGUMENT_COUNT], count = 0;
   for (int i = 0; i < ARGUMENT_COUNT; i++) position[i] = -1;
   for (int i = 0; i < info->nConstraint; i++) {
@@ -225,7 +232,7 @@ static int best_index_ad_hoc(sqlite3_index_info *info) {
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
   group_vtab *vtab = (group_vtab *)table;
   if (vtab->is_ad_hoc) tr_parallel_group_note(vtab->host, "main");
-  return vtab->is_ad_hoc ? best_index_ad_hoc(info) : best_index_created(vtab, info);
+  return vtab->is_ad_hoc ? best_index_ad_hoc(table, info) : best_index_created(vtab, info);
 }
 
 /* --- the conditions of a scan ----------------------------------------------------------------------- */
@@ -397,8 +404,6 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
 }
 
 static tr_code read_call(int given, sqlite3_value **argv, tr_group_call *call, tr_error *err) {
-  static const char *const names[ARGUMENT_COUNT] = {"source", "by", "aggregates", "where_terms",
-                                                    "workers"};
   tr_bytes *const texts[ARGUMENT_COUNT - 1] = {&call->source, &call->by, &call->aggregates,
                                                &call->where};
   *call = (tr_group_call){.workers = 0};
@@ -408,9 +413,9 @@ static tr_code read_call(int given, sqlite3_value **argv, tr_group_call *call, t
     if (sqlite3_value_type(value) == SQLITE_NULL && i > 0) continue;
     tr_code code;
     if (i < ARGUMENT_COUNT - 1) {
-      code = tr_argument_text(TR_GROUP_FUNCTION, names[i], value, texts[i], err);
+      code = tr_argument_text(TR_GROUP_FUNCTION, argument_names[i], value, texts[i], err);
     } else {
-      code = tr_argument_integer(TR_GROUP_FUNCTION, names[i], value, &call->workers, err);
+      code = tr_argument_integer(TR_GROUP_FUNCTION, argument_names[i], value, &call->workers, err);
     }
     if (code != TR_OK) return code;
   }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/hidden_arguments.h"
 #include "host/stored_expression.h"
 
 static const char *const words[TR_OPERATORS] = {
@@ -297,8 +298,11 @@ static void estimate(const tr_scan_table *table, sqlite3_index_info *info, const
   enum { SETUP = 30, ROW_READ = 5 }; /* in SQLite's units: a native scan costs 3 a row */
   double rows = (double)tr_source_table_estimated_rows(&table->source, table->db);
   double part = part_read(table, key);
-  double read = part == 0 ? 1 : rows * part * key->indexed_factor;
-  double given = part == 0 ? 1 : rows * part * key->other_factor;
+  /* With a tracker no term makes a scan cheaper: two scans for an OR must cost more than one. */
+  double indexed_factor = key->has_tracker ? 1 : key->indexed_factor;
+  double other_factor = key->has_tracker ? 1 : key->other_factor;
+  double read = part == 0 ? 1 : rows * part * indexed_factor;
+  double given = part == 0 ? 1 : rows * part * other_factor;
   info->estimatedCost = SETUP + log2(rows + 2) + ROW_READ * (read + given) / 2 + read;
   info->estimatedRows = given < 1 ? 1 : (sqlite3_int64)given;
   uint32_t whole = (uint32_t)((UINT64_C(1) << key_size(table)) - 1);
@@ -309,7 +313,11 @@ static void estimate(const tr_scan_table *table, sqlite3_index_info *info, const
 }
 
 int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  static const char *const names[] = {"tracker", "restriction"};
   tr_scan_table *table = (tr_scan_table *)vtab;
+  tr_hidden_arguments arguments = {table->function, names, table->column_count, 2, TR_SCAN_TRACKER};
+  int rc = tr_hidden_arguments_check(&arguments, vtab, info);
+  if (rc != SQLITE_OK) return rc;
   tr_scan_plan plan = {.used = info->colUsed};
   key_terms key = {.other_factor = 1, .indexed_factor = 1};
   if (table->needs_trust && !tr_schemas_are_trusted(table->db)) {
@@ -324,6 +332,7 @@ int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   take_terms(table, info, &plan, &key);
   info->orderByConsumed = info->nOrderBy > 0 && is_in_order(table, info, &key);
   estimate(table, info, &key);
+  info->estimatedCost *= tr_hidden_columns_penalty(info, arguments.first, arguments.count);
   info->idxStr = write_plan(&plan);
   info->needToFreeIdxStr = 1;
   return info->idxStr == NULL ? SQLITE_NOMEM : SQLITE_OK;

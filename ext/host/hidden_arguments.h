@@ -1,0 +1,36 @@
+/*
+** Hidden columns that are arguments: `WHERE tracker = 'w1'`. A value reaches the scan by = alone; any other
+** comparison would be made with a column that is NULL, and quietly give no rows.
+**
+** Thread-safety: pure but for SQLite's memory.
+*/
+#ifndef TR_HOST_HIDDEN_ARGUMENTS_H
+#define TR_HOST_HIDDEN_ARGUMENTS_H
+
+#include "host/sqlite_api.h"
+
+typedef struct tr_hidden_arguments {
+  const char *function;     /* named in errors */
+  const char *const *names; /* of `count` columns, from column `first` on */
+  int first;
+  int count;
+  int single; /* the argument that no IN may give, as a second scan would find nothing; -1: none */
+} tr_hidden_arguments;
+
+/*
+** First of all in xBestIndex. SQLITE_ERROR, and the table's error is set: an argument that no = gives is
+** compared otherwise; a list gives the single one (which a host before 3.38 does not tell).
+*/
+int tr_hidden_arguments_check(const tr_hidden_arguments *arguments, sqlite3_vtab *vtab,
+                              sqlite3_index_info *info);
+
+/*
+** By how much a plan's cost is to be multiplied: much for each of `count` columns, tracker and restriction,
+** that the query looks at and the plan does not have. `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)`
+** could else be one scan without any tracker, whose rows all fail; it must be two. And in
+** `tracker = 'a' AND (id = 3 OR id = 7)` SQLite may reckon the two sides of the OR without the tracker,
+** which they would both ask for; it must be one.
+*/
+double tr_hidden_columns_penalty(const sqlite3_index_info *info, int first, int count);
+
+#endif
