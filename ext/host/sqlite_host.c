@@ -2,8 +2,7 @@
 ** The shared host layer: reference-counted connection state, registration from tables, and the
 ** conversions between SQLite's values and errors and ours.
 **
-** Registration looks at what the connection already has, through pragma_function_list and
-** pragma_module_list, and leaves such names alone: an extension must not change what a program's
+** Registration looks at what the connection already has, through PRAGMA function_list and module_list, and leaves such names alone: an extension must not change what a program's
 ** own functions, or a newer SQLite's, do.
 */
 #include "host/sqlite_host.h"
@@ -40,21 +39,31 @@ typedef struct binding {
 } binding;
 
 /*
-** Reads one text with what the connection has already, in one pass: asking for each name would walk
-** SQLite's whole list of functions a hundred times. A host built without the pragma, or
-** whose authorizer forbids it, gives NULL: then nothing is known and every name is ours.
+** Lists what the connection has already, in one pass: asking for each name would walk SQLite's whole list
+** of functions a hundred times. `columns` are the numbers of the name and of what is to follow it after a
+** slash (-1: nothing). A host built without the pragma, or whose authorizer forbids it, gives NULL: then
+** nothing is known and every name is ours.
+**
+** These must be PRAGMA statements. The tables of the same names would make SQLite read the schema, and
+** it can tell which tables are shadow tables of our modules only if it reads it after those are there.
 */
-static int read_known(sqlite3 *db, const char *sql, char **known) {
+static int read_known(sqlite3 *db, const char *pragma, const int columns[2], char **known) {
   sqlite3_stmt *stmt = NULL;
-  int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+  int rc = sqlite3_prepare_v2(db, pragma, -1, &stmt, NULL);
   if (rc == SQLITE_ERROR || rc == SQLITE_AUTH) return SQLITE_OK;
-  if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-    const char *text = (const char *)sqlite3_column_text(stmt, 0);
-    if (text != NULL) *known = sqlite3_mprintf("%s", text);
-    if (*known == NULL) rc = sqlite3_column_type(stmt, 0) == SQLITE_NULL ? SQLITE_OK : SQLITE_NOMEM;
+  if (rc != SQLITE_OK) return rc;
+  sqlite3_str *text = sqlite3_str_new(db);
+  while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    sqlite3_str_appendf(text, "|%s", sqlite3_column_text(stmt, columns[0]));
+    if (columns[1] >= 0) sqlite3_str_appendf(text, "/%s", sqlite3_column_text(stmt, columns[1]));
   }
+  int is_empty = sqlite3_str_length(text) == 0;
+  if (!is_empty) sqlite3_str_appendchar(text, 1, '|');
+  int failed = sqlite3_str_errcode(text);
+  *known = sqlite3_str_finish(text);
   int finalized = sqlite3_finalize(stmt);
-  return rc != SQLITE_OK ? rc : finalized;
+  if (rc != SQLITE_DONE) return finalized != SQLITE_OK ? finalized : rc;
+  return failed;
 }
 
 int tr_host_create(sqlite3 *db, tr_host **created) {
@@ -68,14 +77,10 @@ int tr_host_create(sqlite3 *db, tr_host **created) {
     rc = SQLITE_NOMEM;
   }
   if (rc == SQLITE_OK) {
-    rc = read_known(db,
-                    "SELECT '|' || group_concat(name || '/' || narg, '|') || '|'"
-                    " FROM pragma_function_list",
-                    &host->known_functions);
+    rc = read_known(db, "PRAGMA function_list", (const int[]){0, 4}, &host->known_functions);
   }
   if (rc == SQLITE_OK) {
-    rc = read_known(db, "SELECT '|' || group_concat(name, '|') || '|' FROM pragma_module_list",
-                    &host->known_modules);
+    rc = read_known(db, "PRAGMA module_list", (const int[]){0, -1}, &host->known_modules);
   }
   if (rc != SQLITE_OK) {
     tr_host_release(host);
