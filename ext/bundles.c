@@ -192,10 +192,21 @@ static tr_code refuse_other_worker(const tr_job *job, const tr_bundle_call *call
   return refuse(job, call, reason, err);
 }
 
+static tr_code refuse_other_connection(const tr_job *job, const tr_bundle_call *call,
+                                       const tr_bundle *bundle, tr_error *err) {
+  char reason[320];
+  sqlite3_snprintf(
+      sizeof reason, reason,
+      "is claimed by worker '%.*s', and not by this connection: its lease ran out, its claim "
+      "was rolled back, or it is for another connection and must name its worker",
+      bundle->worker.size > 100 ? 100 : (int)bundle->worker.size,
+      (const char *)bundle->worker.data);
+  return refuse(job, call, reason, err);
+}
+
 /*
-** A claim is known by its lease, which the claiming connection remembers, or by the worker's name. Where
-** neither is at hand (another process, and no name given) only a bundle that was claimed a single time
-** can have but one owner.
+** Whoever names the worker that holds the bundle may end the claim; else only the connection that made it,
+** whose mark the lease is. A claim that was rolled back left no mark.
 */
 static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const tr_bundle *bundle,
                            tr_error *err) {
@@ -203,8 +214,8 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
     if (tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0) return TR_OK;
     return refuse_other_worker(job, call, bundle, err);
   }
-  if (tr_jobs_has_lease(job->jobs, bundle->lease) || bundle->claims == 1) return TR_OK;
-  return refuse_other_worker(job, call, bundle, err);
+  if (tr_jobs_mark(job->jobs) == bundle->lease) return TR_OK;
+  return refuse_other_connection(job, call, bundle, err);
 }
 
 int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err) {
@@ -237,7 +248,8 @@ static tr_code find(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle, 
 
 tr_code tr_bundle_find_failed(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
                               tr_error *err) {
-  tr_code code = find(job, call, bundle, err);
+  tr_code code = tr_job_need_keys(job, call->function, err);
+  if (code == TR_OK) code = find(job, call, bundle, err);
   if (code != TR_OK || bundle->state == TR_BUNDLE_FAILED) return code;
   return refuse(job, call, "has not failed", err);
 }
@@ -250,7 +262,8 @@ tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *b
       [TR_BUNDLE_DONE] = "is done already",
       [TR_BUNDLE_FAILED] = "has failed; job_retry() makes it pending again",
   };
-  tr_code code = find(job, call, bundle, err);
+  tr_code code = tr_job_need_keys(job, call->function, err);
+  if (code == TR_OK) code = find(job, call, bundle, err);
   if (code != TR_OK) return code;
   if (bundle->state != TR_BUNDLE_CLAIMED) return refuse(job, call, reasons[bundle->state], err);
   return check_owner(job, call, bundle, err);

@@ -32,7 +32,7 @@ typedef struct tr_bundle {
   /* Of the last claim. */
   int has_worker;
   tr_buffer worker;
-  int64_t lease; /* a random number; 0: nobody holds it */
+  int64_t lease; /* the mark of the connection that claimed (tr_jobs_mark); 0: nobody holds it */
   char boot[TR_BOOT_NAME_SIZE];
   int64_t since; /* ticks */
   int64_t until;
@@ -75,12 +75,12 @@ tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error
 typedef struct tr_bundle_call {
   const char *function;
   tr_restriction *bundle;
-  const tr_bytes *worker; /* NULL: whoever claimed on this connection */
+  const tr_bytes *worker; /* NULL: the one that claimed on this connection */
 } tr_bundle_call;
 
 /*
 ** Finds the claimed bundle that the call means, if it is the caller's. TR_INVALID_STATE says why not: no
-** such bundle, not claimed, claimed by another since.
+** such bundle, not claimed, claimed by another since; or the source's key is another (tr_job_need_keys).
 */
 tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
                            tr_error *err);

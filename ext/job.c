@@ -7,20 +7,36 @@
 #include "job.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "range/byte_key.h"
 
-/* How many leases a connection remembers; a worker rarely holds more than one. */
-enum { LEASES = 512 };
-
 struct tr_jobs {
   tr_job *first;
-  int64_t leases[LEASES]; /* a ring; 0: none */
-  int next_lease;
+  int64_t mark;
 };
 
 /* --- The list ----------------------------------------------------------------------------- */
+
+/* SQLite's random numbers alone would be the same in processes that were forked after the first of them. */
+static int64_t make_mark(const void *address) {
+  struct {
+    uint64_t random[2];
+    int64_t ticks;
+    int64_t wall;
+    uint64_t process;
+    uintptr_t address;
+  } parts = {.process = (uint64_t)getpid(), .address = (uintptr_t)address};
+  tr_moment now;
+  tr_moment_now(&now);
+  parts.ticks = now.ticks;
+  parts.wall = now.wall;
+  sqlite3_randomness(sizeof parts.random, parts.random);
+  uint64_t mark = tr_hash128_of((tr_bytes){(const uint8_t *)&parts, sizeof parts}, 0).low >> 1;
+  return mark == 0 ? 1 : (int64_t)mark;
+}
 
 tr_jobs *tr_jobs_of_host(tr_host *host) {
   static const char owner[] = "jobs";
@@ -28,21 +44,13 @@ tr_jobs *tr_jobs_of_host(tr_host *host) {
   if (jobs != NULL) return jobs;
   jobs = tr_malloc(sizeof *jobs);
   if (jobs == NULL) return NULL;
-  memset(jobs, 0, sizeof *jobs);
+  *jobs = (tr_jobs){.mark = make_mark(jobs)};
   if (tr_host_set_state(host, owner, jobs, tr_free) != TR_OK) return NULL;
   return jobs;
 }
 
-void tr_jobs_note_lease(tr_jobs *jobs, int64_t lease) {
-  jobs->leases[jobs->next_lease] = lease;
-  jobs->next_lease = (jobs->next_lease + 1) % LEASES;
-}
-
-int tr_jobs_has_lease(const tr_jobs *jobs, int64_t lease) {
-  for (int i = 0; i < LEASES; i++) {
-    if (jobs->leases[i] == lease) return 1;
-  }
-  return 0;
+int64_t tr_jobs_mark(const tr_jobs *jobs) {
+  return jobs->mark;
 }
 
 void tr_job_forget_statements(tr_job *job) {
@@ -103,11 +111,15 @@ void tr_job_connect(tr_job *job) {
   job->jobs->first = job;
 }
 
-void tr_job_disconnect(tr_job *job) {
+static void take_off_list(tr_job *job) {
   tr_job **at = &job->jobs->first;
   job->is_connected = 0;
   while (*at != NULL && *at != job) at = &(*at)->next;
   if (*at == job) *at = job->next;
+}
+
+void tr_job_disconnect(tr_job *job) {
+  take_off_list(job);
   tr_job_release(job);
 }
 
@@ -239,11 +251,13 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_BEGIN] = "BEGIN",
     [TR_JOB_COMMIT] = "COMMIT",
     [TR_JOB_ROLLBACK] = "ROLLBACK",
-    [TR_JOB_SAVEPOINT] = "SAVEPOINT scan_job",
-    [TR_JOB_RELEASE] = "RELEASE scan_job",
-    [TR_JOB_ROLLBACK_TO] = "ROLLBACK TO scan_job",
+    [TR_JOB_SAVEPOINT] = "SAVEPOINT \"call of scan_job\"",
+    [TR_JOB_RELEASE] = "RELEASE \"call of scan_job\"",
+    [TR_JOB_ROLLBACK_TO] = "ROLLBACK TO \"call of scan_job\"",
     /* Changes nothing, and needs the write lock for that. */
     [TR_JOB_LOCK] = "UPDATE # SET id = id WHERE 0",
+    /* Neither does this, but as it is a write without a journal of its own, see take_back. */
+    [TR_JOB_ABANDON] = "DELETE FROM # WHERE 0",
     [TR_JOB_READ] =
         "SELECT id, schema_version, source_key, declaration, keys_timed, seconds_timed FROM #",
     [TR_JOB_TIME] = "UPDATE # SET keys_timed = ?1, seconds_timed = ?2",
@@ -372,12 +386,94 @@ static int is_writing(sqlite3 *db) {
   return 0;
 }
 
-static tr_code open_scope(tr_job *job, tr_job_transaction *transaction, tr_error *err) {
+/* Whether a savepoint is not there: what that error means of ours, whose text SQLite has accepted. */
+static int is_missing(const tr_error *reason) {
+  return reason->code == TR_HOST && (reason->host_code & 0xff) == SQLITE_ERROR;
+}
+
+/* What ends a transaction, prepared before one is begun: afterwards there may be no memory for it. */
+static tr_code prepare_ends(tr_job *job, tr_job_scope scope, tr_error *err) {
+  static const tr_job_sql ends[][3] = {
+      [TR_SCOPE_OWN] = {TR_JOB_COMMIT, TR_JOB_ROLLBACK, TR_JOB_ABANDON},
+      [TR_SCOPE_NESTED] = {TR_JOB_RELEASE, TR_JOB_ROLLBACK_TO, TR_JOB_ABANDON},
+  };
+  tr_code code = TR_OK;
+  for (int i = 0; i < 3 && code == TR_OK; i++) {
+    sqlite3_stmt *stmt;
+    code = tr_job_statement(job, ends[scope][i], &stmt, err);
+  }
+  return code;
+}
+
+/* Takes back once, if nothing is in the way. 1: there is nothing left to be taken back. */
+static int try_to_take_back(tr_job *job, const tr_job_transaction *transaction) {
+  tr_error reason;
+  if (transaction->scope == TR_SCOPE_OWN) {
+    tr_job_do(job, TR_JOB_ROLLBACK, NULL);
+  } else if (tr_job_do(job, TR_JOB_ROLLBACK_TO, &reason) == TR_OK) {
+    tr_job_do(job, TR_JOB_RELEASE,
+              NULL); /* left open it would be empty, and end with the caller's */
+    return 1;
+  } else if (is_missing(&reason)) {
+    return 1;
+  }
+  return sqlite3_get_autocommit(job->db) != 0;
+}
+
+/*
+** Takes back what was done; where SQLite has done so already there is nothing to do.
+**
+** An interrupt stays in force until the outermost statement ends, which called us, and stops even a
+** ROLLBACK; so may a progress handler. But a write that is stopped makes SQLite roll everything back. So
+** where the ROLLBACK was stopped, a write either is stopped as well, or shows that nothing stops us any more.
+*/
+static void take_back(tr_job *job, const tr_job_transaction *transaction) {
+  enum { ATTEMPTS = 1000 };
+  if (transaction->scope == TR_SCOPE_STATEMENT) return;
+  for (int i = 0; i < ATTEMPTS && sqlite3_get_autocommit(job->db) == 0; i++) {
+    if (try_to_take_back(job, transaction)) return;
+    tr_job_do(job, TR_JOB_ABANDON, NULL);
+  }
+}
+
+static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction *transaction,
+                          tr_error *err) {
   transaction->scope = is_writing(job->db)                    ? TR_SCOPE_STATEMENT
                        : sqlite3_get_autocommit(job->db) != 0 ? TR_SCOPE_OWN
                                                               : TR_SCOPE_NESTED;
+  if (transaction->scope == TR_SCOPE_STATEMENT && sqlite3_get_autocommit(job->db) == 0) {
+    return tr_error_set(
+        err, TR_INVALID_STATE,
+        "%s: cannot be part of a statement that writes, inside a transaction: if that fails, "
+        "this would stay; use a SELECT of its own",
+        function);
+  }
   if (transaction->scope == TR_SCOPE_STATEMENT) return TR_OK;
-  return tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_BEGIN : TR_JOB_SAVEPOINT, err);
+  tr_code code = prepare_ends(job, transaction->scope, err);
+  if (code != TR_OK) return code;
+  code = tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_BEGIN : TR_JOB_SAVEPOINT, err);
+  if (code != TR_OK) take_back(job, transaction); /* it may have begun before it was interrupted */
+  return code;
+}
+
+/*
+** Keeps what was done. A COMMIT that is stopped has either done nothing, and the transaction is still open,
+** or has done everything before it was stopped; a RELEASE the same.
+*/
+static tr_code keep(tr_job *job, const tr_job_transaction *transaction, tr_error *err) {
+  tr_error reason = {0};
+  if (transaction->scope == TR_SCOPE_STATEMENT) return TR_OK;
+  tr_code code =
+      tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_COMMIT : TR_JOB_RELEASE, &reason);
+  if (code == TR_INTERRUPTED && transaction->scope == TR_SCOPE_OWN) {
+    if (sqlite3_get_autocommit(job->db) != 0) code = TR_OK;
+  } else if (code == TR_INTERRUPTED) {
+    tr_error again;
+    tr_code second = tr_job_do(job, TR_JOB_RELEASE, &again);
+    if (second == TR_OK || is_missing(&again)) code = TR_OK;
+  }
+  if (code != TR_OK && err != NULL) *err = reason;
+  return code;
 }
 
 /* Reads the job's row. The texts are borrowed until the statement is reset. */
@@ -422,8 +518,8 @@ tr_code tr_job_load(tr_job *job, const char *function, tr_error *err) {
   return is_whole ? TR_OK : tr_error_no_memory(err);
 }
 
-static tr_code look_at_row(tr_job *job, const char *function, tr_job_transaction *transaction,
-                           tr_error *err) {
+tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *transaction,
+                    tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = job->id == NULL ? tr_job_load(job, function, err) : TR_OK;
   if (code == TR_OK) code = read_row(job, function, &stmt, err);
@@ -432,6 +528,8 @@ static tr_code look_at_row(tr_job *job, const char *function, tr_job_transaction
   if (id == NULL) {
     code = tr_error_no_memory(err);
   } else if (strcmp(id, job->id) != 0) {
+    take_off_list(
+        job); /* the table of that name is another, though a statement still holds this one */
     code = tr_error_set(err, TR_INVALID_STATE, "%s: job %s was made anew meanwhile", function,
                         job->name);
   }
@@ -444,30 +542,17 @@ static tr_code look_at_row(tr_job *job, const char *function, tr_job_transaction
 tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
                      tr_error *err) {
   *transaction = (tr_job_transaction){0};
-  tr_code code = open_scope(job, transaction, err);
+  tr_code code = open_scope(job, function, transaction, err);
   if (code != TR_OK) return code;
   code = tr_job_do(job, TR_JOB_LOCK, err);
-  if (code == TR_OK) code = look_at_row(job, function, transaction, err);
+  if (code == TR_OK) code = tr_job_look(job, function, transaction, err);
   tr_moment_now(&transaction->now);
   return code == TR_OK ? TR_OK : tr_job_end(job, transaction, code, err);
 }
 
-/* Takes back what was done; where SQLite has done so already there is nothing to do. */
-static void take_back(tr_job *job, const tr_job_transaction *transaction) {
-  if (transaction->scope == TR_SCOPE_STATEMENT || sqlite3_get_autocommit(job->db) != 0) return;
-  if (transaction->scope == TR_SCOPE_OWN) {
-    tr_job_do(job, TR_JOB_ROLLBACK, NULL);
-  } else {
-    tr_job_do(job, TR_JOB_ROLLBACK_TO, NULL);
-    tr_job_do(job, TR_JOB_RELEASE, NULL);
-  }
-}
-
 tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code,
                    tr_error *err) {
-  if (code == TR_OK && transaction->scope != TR_SCOPE_STATEMENT) {
-    code = tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_COMMIT : TR_JOB_RELEASE, err);
-  }
+  if (code == TR_OK) code = keep(job, transaction, err);
   if (code != TR_OK) take_back(job, transaction);
   return code;
 }

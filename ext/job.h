@@ -14,8 +14,8 @@
 **   key_record.c     what keys a bundle had
 **
 ** All that decides anything stands in the shadow tables NAME_bundles and NAME_job, so ROLLBACK takes
-** it back like any other row. In memory are prepared statements, and numbers of leases that this
-** connection took (tr_jobs_note_lease), which are only ever compared with the table.
+** it back like any other row. In memory are prepared statements, and the connection's mark (tr_jobs_mark),
+** which is only ever compared with the table.
 **
 ** Thread-safety: belongs to the thread that uses the connection.
 */
@@ -39,6 +39,7 @@ typedef enum tr_job_sql {
   TR_JOB_RELEASE,
   TR_JOB_ROLLBACK_TO,
   TR_JOB_LOCK,
+  TR_JOB_ABANDON,
   TR_JOB_READ,
   TR_JOB_TIME,
   TR_BUNDLE_EXPIRED,
@@ -61,7 +62,7 @@ typedef struct tr_jobs tr_jobs;
 
 typedef struct tr_job {
   int references;
-  int is_connected;    /* its virtual table is there */
+  int is_connected;    /* its virtual table is there, and is of this job */
   struct tr_job *next; /* in its connection's list, while it is connected */
   tr_jobs *jobs;
   sqlite3 *db;
@@ -116,9 +117,11 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
                      tr_job **job, tr_error *err);
 void tr_job_release(tr_job *job);
 
-/* Leases that this connection took. */
-void tr_jobs_note_lease(tr_jobs *jobs, int64_t lease);
-int tr_jobs_has_lease(const tr_jobs *jobs, int64_t lease);
+/*
+** A number, not 0, that no other connection has, of this process or any other. Leases are marked with it,
+** so that a connection knows its own claims, however many, from what stands in the table.
+*/
+int64_t tr_jobs_mark(const tr_jobs *jobs);
 
 /* --- Statements --------------------------------------------------------------------------- */
 
@@ -146,9 +149,9 @@ tr_code tr_job_do(tr_job *job, tr_job_sql sql, tr_error *err);
 /* --- Transactions ------------------------------------------------------------------------- */
 
 typedef enum tr_job_scope {
-  TR_SCOPE_OWN,      /* a transaction of its own */
-  TR_SCOPE_NESTED,   /* a savepoint in the caller's */
-  TR_SCOPE_STATEMENT /* inside a statement that is writing: neither is possible */
+  TR_SCOPE_OWN,    /* a transaction of its own */
+  TR_SCOPE_NESTED, /* a savepoint in the caller's */
+  TR_SCOPE_STATEMENT /* inside a statement that is writing and is a transaction: neither is possible */
 } tr_job_scope;
 
 typedef struct tr_job_transaction {
@@ -162,16 +165,25 @@ typedef struct tr_job_transaction {
 /*
 ** Begins to change the job: a transaction of its own where none is open, else part of the caller's.
 ** Takes the write lock first and so waits as busy_timeout says, or fails with SQLite's own extended code.
-** TR_INVALID_STATE: the job's tables are of a newer version, or the job was made anew meanwhile.
+** TR_INVALID_STATE: the job's tables are of a newer version, or the job was made anew meanwhile; or this is
+** in a statement that writes inside a transaction, which would not take our changes back if it failed.
 ** TR_HOST: SQLite's error, e.g. of a read-only database.
 */
 tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
                      tr_error *err);
 
 /*
+** Reads what NAME_job says into the last fields of `transaction`. TR_INVALID_STATE as of tr_job_begin; where
+** the job was made anew it is no longer connected, and is to be found again. For who only reads.
+*/
+tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *transaction,
+                    tr_error *err);
+
+/*
 ** Ends it: keeps the changes if `code` is TR_OK, else takes them back. Returns `code`, or the error of
 ** the commit, after which nothing was changed. With TR_SCOPE_STATEMENT an error leaves it to the
-** caller's statement, which fails.
+** caller's statement, which fails. Where an interrupt stands in the way of taking them back, the caller's
+** whole transaction is rolled back, as SQLite does for any write that is interrupted.
 */
 tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code, tr_error *err);
 

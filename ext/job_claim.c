@@ -223,12 +223,10 @@ static tr_code share_last_keys(tr_job *job, const tr_job_transaction *transactio
 
 /* --- Writing it down ---------------------------------------------------------------------- */
 
-static tr_code lease_to(tr_bundle *bundle, const tr_job_transaction *transaction,
+static tr_code lease_to(tr_bundle *bundle, int64_t mark, const tr_job_transaction *transaction,
                         const tr_claim *claim, tr_error *err) {
   const tr_moment *now = &transaction->now;
-  do {
-    sqlite3_randomness(sizeof bundle->lease, &bundle->lease);
-  } while (bundle->lease == 0);
+  bundle->lease = mark;
   bundle->state = TR_BUNDLE_CLAIMED;
   bundle->claims++;
   bundle->since = now->ticks;
@@ -276,23 +274,26 @@ static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr
     rest = range;
   }
   bundle->keys = w->count;
-  if (code == TR_OK) code = lease_to(bundle, transaction, claim, err);
+  if (code == TR_OK) code = lease_to(bundle, tr_jobs_mark(job->jobs), transaction, claim, err);
   if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
   if (code == TR_OK) {
     code = rest == NULL ? tr_bundles_write(job, bundle, NULL, err)
                         : tr_bundles_write(job, rest, bundle, err);
   }
-  if (code == TR_OK) tr_jobs_note_lease(job->jobs, bundle->lease);
   return code;
 }
 
-/* A range in which no key is left has nothing to be claimed. */
+/*
+** A range in which no key is left has nothing to be claimed. It keeps no record: what the last claim saw was
+** not done, and is new if it comes again.
+*/
 static tr_code finish_empty(tr_job *job, const tr_job_transaction *transaction, tr_bundle *range,
                             tr_error *err) {
   range->state = TR_BUNDLE_DONE;
   range->keys = 0;
   range->finished_at = transaction->now.wall;
   range->lease = 0;
+  range->record.size = 0;
   return tr_bundles_write(job, range, NULL, err);
 }
 
@@ -342,6 +343,15 @@ static int claim_from(tr_job *job, const tr_job_transaction *transaction, const 
   return result;
 }
 
+/* The range without an upper bound is pending and not counted, and no other: else claiming would not end. */
+static int is_sound(const tr_bundle *range, tr_error *err) {
+  int is_open = range->end.size == 0;
+  if (is_open == (range->keys < 0) && (!is_open || range->state == TR_BUNDLE_PENDING)) return 1;
+  tr_error_set(err, TR_CORRUPT, "job_claim: bundle %lld %s", (long long)range->number,
+               is_open ? "has no end, and is not the rest of the table" : "was never counted");
+  return 0;
+}
+
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err) {
   int skips_fresh = 0; /* the range without an end was found empty */
@@ -350,10 +360,14 @@ int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_cl
   for (int is_found = 1; is_found == 1 && result == 0;) {
     tr_bundle range = {0};
     is_found = find_expired(job, &transaction->now, &range, err);
-    if (is_found == 1) {
+    if (is_found == 1 && !is_sound(&range, err)) {
+      result = -1;
+    } else if (is_found == 1) {
       int may_be_claimed = count_expiry(job, transaction, &range, err);
       if (may_be_claimed < 0) result = -1;
       if (may_be_claimed == 1) result = claim_from(job, transaction, claim, &range, bundle, err);
+    }
+    if (is_found == 1) {
       tr_bundle_free(&range);
       continue;
     }
@@ -361,8 +375,10 @@ int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_cl
       is_found = find_pending(job, TR_BUNDLE_FRESH, &range, err);
     }
     if (is_found == 0) is_found = find_pending(job, TR_BUNDLE_LARGEST, &range, err);
-    if (is_found == 1) {
-      if (range.keys < 0 && range.end.size == 0) skips_fresh = 1;
+    if (is_found == 1 && !is_sound(&range, err)) {
+      result = -1;
+    } else if (is_found == 1) {
+      if (range.keys < 0) skips_fresh = 1;
       result = claim_from(job, transaction, claim, &range, bundle, err);
     }
     if (is_found < 0) result = -1;

@@ -48,6 +48,7 @@ tr_code tr_bundle_heartbeat(tr_job *job, const tr_job_transaction *transaction, 
 
 tr_code tr_bundle_give_back(tr_job *job, tr_bundle *bundle, tr_error *err) {
   bundle->state = TR_BUNDLE_PENDING;
+  bundle->record.size = 0;
   tr_bundle_let_go(bundle);
   return tr_bundles_write(job, bundle, NULL, err);
 }
@@ -72,10 +73,82 @@ static tr_code halve(tr_job *job, tr_bundle *bundle, int64_t keys, tr_bundle *se
   return code;
 }
 
+/* Adds [start, end) as done with nothing in it; nothing is added where that is no range. */
+static tr_code add_empty(tr_job *job, const tr_bundle *like, tr_bytes start, tr_bytes end,
+                         tr_error *err) {
+  tr_bundle empty = {.state = TR_BUNDLE_DONE,
+                     .claims = like->claims,
+                     .finished_at = like->finished_at,
+                     .seconds = -1};
+  if (tr_bytes_compare(start, end) >= 0) return TR_OK;
+  tr_code code = tr_buffer_set(&empty.start, start, err);
+  if (code == TR_OK) code = tr_buffer_set(&empty.end, end, err);
+  if (code == TR_OK) code = tr_bundles_write(job, &empty, NULL, err);
+  tr_bundle_free(&empty);
+  return code;
+}
+
+/*
+** Makes the bundle failed, and just as wide as its only key: what comes beside that has not failed. The
+** rest of its range is done, so that job_rescan finds what comes there.
+*/
+static tr_code fail_key(tr_job *job, tr_bundle *bundle, tr_bytes key, tr_error *err) {
+  tr_buffer start = bundle->start;
+  tr_buffer end = bundle->end;
+  bundle->start = bundle->end = (tr_buffer){0};
+  bundle->state = TR_BUNDLE_FAILED;
+  tr_code code = tr_buffer_set(&bundle->start, key, err);
+  if (code == TR_OK) code = tr_job_key_behind(job, key, &bundle->end, err);
+  if (code == TR_OK) code = tr_bundles_write(job, bundle, NULL, err);
+  if (code == TR_OK) code = add_empty(job, bundle, tr_buffer_bytes(&start), key, err);
+  if (code == TR_OK) {
+    code = add_empty(job, bundle, tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&end), err);
+  }
+  tr_buffer_free(&start);
+  tr_buffer_free(&end);
+  return code;
+}
+
+/*
+** The bundle has had all its attempts. Of its keys no more are counted than it had when it was claimed, so
+** that this takes no longer than the claim did, whatever has come since.
+*/
+static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                       tr_error *err) {
+  tr_bundle second = {0};
+  tr_buffer first = {0};
+  int64_t keys = 0;
+  int64_t one = 0;
+  tr_bytes start = tr_buffer_bytes(&bundle->start);
+  tr_bytes end = tr_buffer_bytes(&bundle->end);
+  tr_code code = tr_job_need_keys(job, "job_fail", err);
+  if (code == TR_OK) {
+    int64_t most = bundle->keys > 2 ? bundle->keys : 2;
+    code = tr_job_count_keys(job, start, end, most, &keys, NULL, err);
+  }
+  if (code == TR_OK && keys > 1) {
+    code = halve(job, bundle, keys, &second, err);
+    bundle->failures = second.failures = job->max_attempts - 1;
+    tr_bundle_let_go(bundle);
+    if (code == TR_OK) code = tr_bundles_write(job, bundle, &second, err);
+  } else if (code == TR_OK) {
+    bundle->keys = keys;
+    bundle->finished_at = transaction->now.wall;
+    bundle->lease = 0;
+    bundle->state = TR_BUNDLE_DONE;
+    if (keys == 1) code = tr_job_count_keys(job, start, end, 1, &one, &first, err);
+    if (code == TR_OK) {
+      code = one == 1 ? fail_key(job, bundle, tr_buffer_bytes(&first), err)
+                      : tr_bundles_write(job, bundle, NULL, err);
+    }
+  }
+  tr_buffer_free(&first);
+  tr_bundle_free(&second);
+  return code;
+}
+
 tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
                        tr_bytes message, tr_error *err) {
-  tr_bundle second = {0};
-  int64_t keys = 0;
   tr_code code = tr_buffer_set(&bundle->message, message, err);
   if (code != TR_OK) return code;
   bundle->has_message = 1;
@@ -86,23 +159,5 @@ tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bu
     tr_bundle_let_go(bundle);
     return tr_bundles_write(job, bundle, NULL, err);
   }
-  code = tr_job_need_keys(job, "job_fail", err);
-  if (code == TR_OK) {
-    code = tr_job_count_keys(job, tr_buffer_bytes(&bundle->start), tr_buffer_bytes(&bundle->end),
-                             INT64_MAX, &keys, NULL, err);
-  }
-  if (code != TR_OK) return code;
-  if (keys > 1) {
-    code = halve(job, bundle, keys, &second, err);
-    bundle->failures = second.failures = job->max_attempts - 1;
-    tr_bundle_let_go(bundle);
-    if (code == TR_OK) code = tr_bundles_write(job, bundle, &second, err);
-    tr_bundle_free(&second);
-    return code;
-  }
-  bundle->state = keys == 1 ? TR_BUNDLE_FAILED : TR_BUNDLE_DONE;
-  bundle->keys = keys;
-  bundle->finished_at = transaction->now.wall;
-  bundle->lease = 0;
-  return tr_bundles_write(job, bundle, NULL, err);
+  return give_up(job, transaction, bundle, err);
 }

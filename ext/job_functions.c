@@ -78,14 +78,14 @@ static tr_code read_claim(int argc, sqlite3_value **argv, tr_claim *claim, tr_er
                       .max_keys = DEFAULT_MAX_KEYS,
                       .lease_seconds = DEFAULT_LEASE_SECONDS};
   tr_code code = tr_argument_text(claim->function, "worker", argv[1], &claim->worker, err);
-  if (code == TR_OK && argc > 2) {
+  if (code == TR_OK && is_given(argc, argv, 2)) {
     code = tr_argument_integer(claim->function, "max_keys", argv[2], &claim->max_keys, err);
   }
   if (code == TR_OK && claim->max_keys < 1) {
     tr_value value = tr_value_of_sqlite(argv[2]);
     return tr_argument_error(err, claim->function, "max_keys", &value, "must be 1 or more");
   }
-  if (code == TR_OK && argc > 3) {
+  if (code == TR_OK && is_given(argc, argv, 3)) {
     code = lease_argument(claim->function, "lease_seconds", argv[3], &claim->lease_seconds, err);
   }
   return code;

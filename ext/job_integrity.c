@@ -27,6 +27,10 @@ static tr_code check_bundle(const tr_bundle *bundle, int is_first, tr_bytes end,
   if (bundle->state == TR_BUNDLE_CLAIMED && (bundle->lease == 0 || !bundle->has_worker)) {
     return is_wrong(bundle, "is claimed by nobody", err);
   }
+  if (is_open && (bundle->state != TR_BUNDLE_PENDING || bundle->keys >= 0)) {
+    return is_wrong(bundle, "has no end, and is not the rest of the table", err);
+  }
+  if (!is_open && bundle->keys < 0) return is_wrong(bundle, "was never counted", err);
   if (bundle->claims < 0 || bundle->failures < 0)
     return is_wrong(bundle, "has counts below 0", err);
   return TR_OK;

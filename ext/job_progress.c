@@ -5,8 +5,9 @@
 ** read lock for the moment that it takes.
 **
 ** How much there is still to do is counted exactly up to COUNT_AT_MOST keys; beyond that the rest of the
-** table is estimated. So small tables show exact figures, and large ones take no longer. The rate is that
-** of the last bundles that were done, all workers together.
+** table is estimated: its keys are taken to lie as densely as those that are known, the ones in bundles and
+** the ones just counted. So small tables show exact figures, and large ones take no longer. The rate is
+** that of the last bundles that were done, all workers together.
 */
 #include "job_progress.h"
 
@@ -47,9 +48,37 @@ static tr_code read_counts(tr_job *job, progress *p, tr_error *err) {
   return code;
 }
 
+static int64_t keys_in_bundles(const progress *p) {
+  int64_t keys = 0;
+  for (int i = 0; i < TR_BUNDLE_STATES; i++) keys += p->keys[i];
+  return keys;
+}
+
+/*
+** Estimates how many keys lie behind `counted`, the last that was counted, from how many lie before it and
+** how far it is from the table's first key to its last. -1 failed; `*keys` stays as it is where the ends say
+** nothing.
+*/
+static int extrapolate(tr_job *job, tr_bytes counted, int64_t known, int64_t *keys, tr_error *err) {
+  tr_byte_key_range ends = {{0}, {0}};
+  double fraction = 0;
+  int has_ends = tr_statement_reader_end_key(job->keys, 0, &ends.start, err);
+  if (has_ends == 1) has_ends = tr_statement_reader_end_key(job->keys, 1, &ends.end, err);
+  if (has_ends == 1 &&
+      tr_byte_key_range_estimate_fraction(&ends, counted, &fraction, NULL) == TR_OK &&
+      fraction > 0) {
+    double behind = (double)known * (1 - fraction) / fraction;
+    *keys = behind < 1e18 ? (int64_t)behind : INT64_C(1000000000000000000);
+  }
+  tr_buffer_free(&ends.start);
+  tr_buffer_free(&ends.end);
+  return has_ends;
+}
+
 static tr_code count_remaining(tr_job *job, const char *function, progress *p, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_bundle range = {0};
+  tr_buffer last = {0};
   tr_error reason = {0};
   tr_code code = tr_job_need_keys(job, function, err);
   if (code == TR_OK) code = tr_job_statement(job, TR_BUNDLE_FRESH, &stmt, err);
@@ -60,15 +89,19 @@ static tr_code count_remaining(tr_job *job, const char *function, progress *p, t
     if (err != NULL) *err = reason;
   } else if (is_found == 1) {
     code = tr_job_count_keys(job, tr_buffer_bytes(&range.start), tr_buffer_bytes(&range.end),
-                             COUNT_AT_MOST, &p->remaining, NULL, err);
+                             COUNT_AT_MOST, &p->remaining, &last, err);
   }
   tr_bundle_free(&range);
   if (code == TR_OK && p->remaining == COUNT_AT_MOST) {
-    int64_t others = 0;
-    for (int i = 0; i < TR_BUNDLE_STATES; i++) others += p->keys[i];
-    int64_t rest = tr_source_table_estimated_rows(&job->source, job->db) - others;
-    if (rest > p->remaining) p->remaining = rest;
+    int64_t known = keys_in_bundles(p) + p->remaining;
+    int64_t behind = tr_source_table_estimated_rows(&job->source, job->db) - known;
+    if (extrapolate(job, tr_buffer_bytes(&last), known, &behind, &reason) < 0) {
+      code = reason.code;
+      if (err != NULL) *err = reason;
+    }
+    if (behind > 0) p->remaining += behind;
   }
+  tr_buffer_free(&last);
   return code;
 }
 
@@ -152,7 +185,9 @@ static tr_code append_row(const progress *p, tr_row_list *rows, tr_error *err) {
 
 static tr_code look(tr_job *job, const char *function, progress *p, tr_error *err) {
   *p = (progress){0};
-  tr_code code = read_counts(job, p, err);
+  tr_job_transaction ignored = {0};
+  tr_code code = tr_job_look(job, function, &ignored, err);
+  if (code == TR_OK) code = read_counts(job, p, err);
   if (code == TR_OK) code = count_remaining(job, function, p, err);
   return code == TR_OK ? read_rate(job, p, err) : code;
 }

@@ -316,6 +316,10 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan_text, 
   const job_table *table = (const job_table *)base->pVtab;
   if (table->is_broken) return tr_vtab_error(base->pVtab, &table->reason);
   cursor->has_runs = 0;
+  tr_scan_cursor_stop(&cursor->scan);
+  if (tr_job_need_keys(table->job, module_name, &err) != TR_OK) {
+    return tr_vtab_error(base->pVtab, &err);
+  }
   int rc = tr_scan_filter(base, number, plan_text, argc, argv);
   if (rc != SQLITE_OK || cursor->scan.restriction == NULL || cursor->scan.is_eof) return rc;
   if (find_bundle(cursor, table->job, &err) == TR_OK) return skip_others(cursor);

@@ -242,10 +242,10 @@ static void a_job_survives_vacuum_backup_and_reopening(void **state) {
   close_database(db);
   sqlite3 *files[] = {database_open(path, 0), other};
   for (int i = 0; i < 2; i++) {
-    char sql[700];
+    char sql[800];
     snprintf(sql, sizeof sql,
              "BEGIN; INSERT INTO out SELECT v FROM job WHERE restriction = '%s';"
-             "SELECT job_done('job', '%s'); COMMIT",
+             "SELECT job_done('job', '%s', 'w'); COMMIT",
              bundle, bundle);
     database_must(files[i], sql);
     work(files[i], "job", 7, "INSERT INTO out SELECT v FROM job WHERE restriction = ?1");

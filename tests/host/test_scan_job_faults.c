@@ -1,0 +1,386 @@
+/*
+** scan_job: what goes wrong. Interrupts at every point, memory that runs out, fences, keys that are another,
+** tables that are damaged: nothing is half-done, no transaction stays open, no row is lost without an error.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "database.h"
+
+static void close_database(sqlite3 *db) {
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void assert_refused(const char *answer, const char *why) {
+  if (strncmp(answer, "error: ", 7) != 0 || strstr(answer, why) == NULL) {
+    fail_msg("'%s' instead of an error with '%s'", answer, why);
+  }
+}
+
+/* A value by a query with a printf form, whose texts hold no quotes. */
+static const char *ask(sqlite3 *db, const char *form, const char *first, const char *second) {
+  char sql[500];
+  snprintf(sql, sizeof sql, form, first, second);
+  return database_text(db, sql);
+}
+
+/* --- Interrupts -------------------------------------------------------------------------------- */
+
+/* Stops at the `at`-th call, by the means that `how` names. */
+typedef struct stopper {
+  sqlite3 *db;
+  int calls;
+  int at;
+  int how;
+} stopper;
+
+enum { STOP_ONCE, STOP_FROM_THEN_ON, INTERRUPT, WAYS };
+
+static int stop(void *data) {
+  stopper *s = data;
+  s->calls++;
+  if (s->how == INTERRUPT) {
+    if (s->calls == s->at) sqlite3_interrupt(s->db);
+    return 0;
+  }
+  return s->how == STOP_ONCE ? s->calls == s->at : s->calls >= s->at;
+}
+
+static sqlite3 *with_names(const char *path) {
+  sqlite3 *db = database_open(path, 0);
+  database_must(db, "CREATE TABLE names(name TEXT PRIMARY KEY) WITHOUT ROWID;"
+                    "INSERT INTO names SELECT printf('n%03d', value) FROM counting_input(12);"
+                    "CREATE TABLE out(v);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(names, max_attempts(1));"
+                    "SELECT job_claim('job', 'dead', 4, 0); SELECT job_claim('job', 'w', 4, 60)");
+  return db;
+}
+
+/* All that the job's tables say, but for what is random and the time. */
+static const char *contents(sqlite3 *db) {
+  return database_text(
+      db, "SELECT group_concat(hex(start_key) || state || ifnull(keys, '-') || failures || "
+          "ifnull(worker, '-'), ' ') FROM (SELECT * FROM job_bundles ORDER BY start_key)");
+}
+
+/* Stops a statement at every point, until it gets through. */
+static void stop_everywhere(const char *sql, int how, int in_transaction) {
+  int is_through = 0;
+  for (int at = 1; !is_through; at++) {
+    sqlite3 *db = with_names(":memory:");
+    char before[2048];
+    stopper s = {.db = db, .at = at, .how = how};
+    snprintf(before, sizeof before, "%s", contents(db));
+    if (in_transaction) database_must(db, "BEGIN; INSERT INTO out VALUES (1)");
+    sqlite3_progress_handler(db, 1, stop, &s);
+    int rc = database_run(db, sql);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    int is_open = !sqlite3_get_autocommit(db);
+    if (!in_transaction && is_open) fail_msg("%s: a transaction is open after stop %d", sql, at);
+    if (rc == SQLITE_OK) {
+      is_through = s.calls < at;
+    } else {
+      assert_int_equal(rc & 0xff, SQLITE_INTERRUPT);
+      /* The caller's transaction is as it was, or was rolled back with the rest. */
+      assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), is_open);
+      const char *after = contents(db);
+      char *with_work = NULL;
+      /* What had been done before the last statement was stopped, or nothing. */
+      if (strcmp(after, before) != 0) {
+        sqlite3 *whole = with_names(":memory:");
+        database_must(whole, sql);
+        with_work = sqlite3_mprintf("%s", contents(whole));
+        if (strcmp(after, with_work) != 0) fail_msg("%s, stop %d: half-done: %s", sql, at, after);
+        sqlite3_free(with_work);
+        close_database(whole);
+      }
+    }
+    if (is_open) database_must(db, "COMMIT");
+    assert_int_equal(sqlite3_get_autocommit(db), 1);
+    database_must(db, "BEGIN; COMMIT");
+    close_database(db);
+  }
+}
+
+static void no_transaction_stays_open_however_it_is_interrupted(void **state) {
+  (void)state;
+  static const char *const statements[] = {
+      "SELECT job_claim('job', 'v', 100, 60)",
+      "SELECT job_fail('job', (SELECT byte_key_range(start_key, end_key) FROM job_bundles "
+      "WHERE worker = 'w'), 'why', 'w')",
+      "SELECT job_done('job', (SELECT byte_key_range(start_key, end_key) FROM job_bundles "
+      "WHERE worker = 'w'), 'w')",
+      "SELECT job_rescan('job')",
+  };
+  for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+    for (int how = 0; how < WAYS; how++) {
+      stop_everywhere(statements[i], how, 0);
+      stop_everywhere(statements[i], how, 1);
+    }
+  }
+}
+
+/* --- Keys that are another ---------------------------------------------------------------------- */
+
+static void a_key_that_is_another_is_noticed_by_every_use(void **state) {
+  (void)state;
+  static const char *const uses[] = {
+      "SELECT count(*) FROM job WHERE restriction = '%s'",
+      "SELECT count(*) FROM job",
+      "SELECT job_done('job', '%s', 'w')",
+      "SELECT job_heartbeat('job', '%s', 9, 'w')",
+      "SELECT job_release('job', '%s', 'w')",
+      "SELECT job_fail('job', '%s', 'no', 'w')",
+      "SELECT job_retry('job', '%s')",
+      "SELECT job_claim('job', 'w')",
+      "SELECT job_rescan('job')",
+  };
+  char path[512];
+  char bundle[200];
+  sqlite3 *db = database_open(database_path("another_key", path), 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, v);"
+                    "INSERT INTO t SELECT value, 0 FROM counting_input(20);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  snprintf(bundle, sizeof bundle, "%s", database_text(db, "SELECT job_claim('job', 'w', 5)"));
+  database_must(db, "DROP TABLE t; CREATE TABLE t(id TEXT PRIMARY KEY, v) WITHOUT ROWID;"
+                    "INSERT INTO t SELECT value, 0 FROM counting_input(20)");
+  sqlite3 *other = database_open(path, 0);
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+    assert_refused(ask(db, uses[i], bundle, ""), "the key of t is now text(id)");
+    assert_refused(ask(other, uses[i], bundle, ""), "the key of t is now text(id)");
+  }
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM job_bundles WHERE state = 'claimed'"),
+                   1);
+  close_database(db);
+  close_database(other);
+  database_remove(path);
+}
+
+/* --- Claims that came to nothing ------------------------------------------------------------------ */
+
+static void what_a_dead_claim_saw_is_new_when_it_comes_again(void **state) {
+  (void)state;
+  for (int is_released = 0; is_released < 2; is_released++) {
+    sqlite3 *db = database_open(":memory:", 0);
+    database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
+                      "CREATE VIRTUAL TABLE job USING scan_job(t)");
+    const char *bundle = database_text(db, "SELECT job_claim('job', 'w', 9, 0)");
+    if (is_released)
+      assert_string_equal(ask(db, "SELECT job_release('job', '%s')", bundle, ""), "1");
+    database_must(db, "DELETE FROM t; INSERT INTO t VALUES (100)");
+    const char *rest = database_text(db, "SELECT job_claim('job', 'w', 9, 60)");
+    assert_string_equal(ask(db, "SELECT job_done('job', '%s')", rest, ""), "1");
+    database_must(db, "SELECT job_claim('job', 'w', 9, 60); INSERT INTO t VALUES (1), (2), (3)");
+    assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 3);
+    close_database(db);
+  }
+}
+
+static void only_the_connection_that_claimed_needs_no_name(void **state) {
+  (void)state;
+  char path[512];
+  char bundle[200];
+  sqlite3 *db = database_open(database_path("fences", path), 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                    "INSERT INTO t SELECT value FROM counting_input(5000);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  sqlite3 *other = database_open(path, 0);
+  /* The claim is rolled back, and another connection claims the same. */
+  database_must(db, "BEGIN");
+  snprintf(bundle, sizeof bundle, "%s", database_text(db, "SELECT job_claim('job', 'w1', 2)"));
+  database_must(db, "ROLLBACK");
+  assert_string_equal(database_text(other, "SELECT job_claim('job', 'w2', 2)"), bundle);
+  static const char *const uses[] = {
+      "SELECT job_done('job', '%s')", "SELECT job_release('job', '%s')",
+      "SELECT job_heartbeat('job', '%s')", "SELECT job_fail('job', '%s', 'no')"};
+  for (int i = 0; i < 4; i++) assert_refused(ask(db, uses[i], bundle, ""), "by worker 'w2'");
+  assert_string_equal(ask(other, "SELECT job_done('job', '%s')", bundle, ""), "1");
+  /* A connection remembers as many claims as it makes. */
+  snprintf(bundle, sizeof bundle, "%s", database_text(db, "SELECT job_claim('job', 'w1', 2)"));
+  database_must(db,
+                "BEGIN; SELECT max(job_claim('job', 'w1', 2)) FROM counting_input(2000); COMMIT");
+  assert_string_equal(ask(db, "SELECT job_done('job', '%s')", bundle, ""), "1");
+  close_database(db);
+  close_database(other);
+  database_remove(path);
+}
+
+static void a_row_beside_a_failed_one_has_not_failed(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (10), (20), (30);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1));"
+                    "SELECT job_done('job', job_claim('job', 'w', 1))");
+  const char *bundle = database_text(db, "SELECT job_claim('job', 'w', 1)");
+  assert_string_equal(ask(db, "SELECT job_fail('job', '%s', 'no')", bundle, ""), "failed");
+  database_must(db, "INSERT INTO t VALUES (15)");
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 1);
+  database_must(db, "SELECT job_done('job', job_claim('job', 'w', 1))"); /* 30 */
+  assert_int_equal(
+      database_integer(db, "SELECT id FROM job WHERE restriction = job_claim('job', 'w', 1)"), 15);
+  assert_int_equal(database_integer(db, "SELECT id FROM job WHERE restriction = (SELECT "
+                                        "byte_key_range(start_key, end_key) FROM job_bundles "
+                                        "WHERE state = 'failed')"),
+                   20);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM (SELECT start_key, lag(end_key, 1, "
+                                        "x'') OVER (ORDER BY start_key) AS before FROM "
+                                        "job_bundles) WHERE start_key <> before"),
+                   0);
+  close_database(db);
+}
+
+/* --- Statements that write ------------------------------------------------------------------------ */
+
+static void a_statement_that_may_fail_alone_cannot_end_a_bundle(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2);"
+                    "CREATE TABLE o(x UNIQUE, y); INSERT INTO o VALUES ('x', 0);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  const char *bundle = database_text(db, "SELECT job_claim('job', 'w', 1)");
+  database_must(db, "BEGIN");
+  assert_refused(ask(db, "INSERT INTO o VALUES ('x', job_done('job', '%s'))", bundle, ""),
+                 "a SELECT of its own");
+  database_must(db, "COMMIT");
+  /* Alone the statement is the transaction, and takes it back. */
+  assert_refused(ask(db, "INSERT INTO o VALUES ('x', job_done('job', '%s'))", bundle, ""),
+                 "UNIQUE constraint failed");
+  assert_string_equal(ask(db, "SELECT job_done('job', '%s')", bundle, ""), "1");
+  close_database(db);
+}
+
+/* --- Damage ----------------------------------------------------------------------------------------- */
+
+static void a_damaged_open_end_is_an_error_and_no_loop(void **state) {
+  (void)state;
+  static const char *const damages[] = {
+      "UPDATE job_bundles SET keys = 1 WHERE end_key = x''",
+      "UPDATE job_bundles SET state = 'claimed', keys = 1, worker = 'w', lease = 1, claims = 1, "
+      "since = 0, "
+      "until = 1, claimed_at = 1, boot = 'x' WHERE end_key = x''"};
+  for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+    sqlite3 *db = database_open(":memory:", 0);
+    database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                      "CREATE VIRTUAL TABLE job USING scan_job(t)");
+    database_must(db, damages[i]);
+    assert_refused(database_text(db, "SELECT job_claim('job', 'w')"), "has no end");
+    assert_int_equal(sqlite3_get_autocommit(db), 1);
+    if (sqlite3_libversion_number() >= 3044000) {
+      assert_non_null(strstr(database_text(db, "PRAGMA integrity_check"), "has no end"));
+    }
+    close_database(db);
+  }
+}
+
+/* --- Made anew -------------------------------------------------------------------------------------- */
+
+static void a_job_made_anew_is_found_while_statements_are_kept(void **state) {
+  (void)state;
+  char path[512];
+  sqlite3 *db = database_open(database_path("kept", path), 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  sqlite3 *other = database_open(path, 0);
+  sqlite3_stmt *kept = NULL;
+  assert_int_equal(sqlite3_prepare_v2(other, "SELECT count(*) FROM job", -1, &kept, NULL),
+                   SQLITE_OK);
+  assert_int_equal(database_step(kept, NULL, NULL), SQLITE_OK);
+  assert_string_not_equal(database_text(other, "SELECT job_claim('job', 'w', 1)"), "");
+  for (int round = 0; round < 3; round++) {
+    database_must(db, "DROP TABLE job; CREATE VIRTUAL TABLE job USING scan_job(t)");
+    if (round == 1) {
+      assert_int_equal(database_integer(other, "SELECT done FROM job_progress('job')"), 0);
+    }
+    const char *bundle = database_text(other, "SELECT job_claim('job', 'w', 1)");
+    assert_string_equal(bundle, "{\"start\":\"\",\"end\":\"8000000000000002\"}");
+    assert_string_equal(ask(other, "SELECT job_done('job', '%s')", bundle, ""), "1");
+  }
+  assert_int_equal(database_step(kept, NULL, NULL), SQLITE_OK);
+  sqlite3_finalize(kept);
+  close_database(other);
+  close_database(db);
+  database_remove(path);
+}
+
+/* --- Progress --------------------------------------------------------------------------------------- */
+
+static void the_rest_of_a_large_table_is_estimated(void **state) {
+  (void)state;
+  static const char *const sources[] = {
+      "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t SELECT value * 3 FROM "
+      "counting_input(60000);",
+      "CREATE TABLE t(k BLOB PRIMARY KEY) WITHOUT ROWID; INSERT INTO t SELECT unhex(printf('%08x', "
+      "value * "
+      "7)) FROM counting_input(60000);",
+  };
+  for (size_t i = 0; i < 2; i++) {
+    sqlite3 *db = database_open(":memory:", 0);
+    if (i == 1 && sqlite3_libversion_number() < 3041000) { /* no unhex() */
+      close_database(db);
+      continue;
+    }
+    database_must(db, sources[i]);
+    database_must(db, "CREATE VIRTUAL TABLE job USING scan_job(t)");
+    for (int done = 0; done < 30000; done += 10000) {
+      int64_t remaining = database_integer(db, "SELECT remaining FROM job_progress('job')");
+      assert_in_range(remaining, (60000 - done) * 9 / 10, (60000 - done) * 11 / 10);
+      assert_in_range(database_integer(db, "SELECT fraction * 1000 FROM job_progress('job')"),
+                      done / 60 * 9 / 10, done / 60 * 11 / 10 + 1);
+      database_must(db, "SELECT job_done('job', job_claim('job', 'w', 10000))");
+    }
+    close_database(db);
+  }
+}
+
+/* --- Arguments and defensive mode ------------------------------------------------------------------- */
+
+static void null_means_the_default(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                    "INSERT INTO t SELECT value FROM counting_input(1500);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM job WHERE restriction = "
+                                        "job_claim('job', 'w', NULL, NULL)"),
+                   1000);
+  assert_int_equal(
+      database_integer(db, "SELECT lease_length FROM job_bundles WHERE state = 'claimed'"),
+      60000000);
+  close_database(db);
+}
+
+static void loading_does_not_read_the_file_first(void **state) {
+  (void)state;
+  char path[512];
+  sqlite3 *db = database_open(database_path("defensive", path), 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  close_database(db);
+  /* SQLite marks shadow tables as it reads the schema, if it knows the module by then. */
+  db = database_open(path, 0);
+  assert_int_equal(sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL), SQLITE_OK);
+  assert_refused(database_text(db, "UPDATE job_bundles SET state = 'done'"), "may not be modified");
+  assert_refused(database_text(db, "DELETE FROM job_job"), "may not be modified");
+  close_database(db);
+  database_remove(path);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_transaction_stays_open_however_it_is_interrupted),
+      cmocka_unit_test(a_key_that_is_another_is_noticed_by_every_use),
+      cmocka_unit_test(what_a_dead_claim_saw_is_new_when_it_comes_again),
+      cmocka_unit_test(only_the_connection_that_claimed_needs_no_name),
+      cmocka_unit_test(a_row_beside_a_failed_one_has_not_failed),
+      cmocka_unit_test(a_statement_that_may_fail_alone_cannot_end_a_bundle),
+      cmocka_unit_test(a_damaged_open_end_is_an_error_and_no_loop),
+      cmocka_unit_test(a_job_made_anew_is_found_while_statements_are_kept),
+      cmocka_unit_test(the_rest_of_a_large_table_is_estimated),
+      cmocka_unit_test(null_means_the_default),
+      cmocka_unit_test(loading_does_not_read_the_file_first),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
