@@ -7,5 +7,9 @@ const done = db.prepare("SELECT job_done('backfill', ?)");
 const fail = db.prepare("SELECT job_fail('backfill', ?, ?)");
 const work = db.transaction((bundle) => { output.run(bundle); done.get(bundle); });
 for (let bundle; (bundle = claim.get(`node-${process.pid}`)); ) {
-  try { work.immediate(bundle); } catch (error) { fail.get(bundle, error.message); }
+  try { work.immediate(bundle); } catch (error) {
+    try { fail.get(bundle, error.message); } catch (lost) {
+      console.error(`${error.message}\n${lost.message}`); // another worker has the bundle: go on
+    }
+  }
 }
