@@ -123,6 +123,29 @@ static void no_transaction_stays_open_however_it_is_interrupted(void **state) {
   }
 }
 
+/* Memory is limited for real, as a program would; what failed left the job as it was. */
+static void no_transaction_stays_open_when_memory_runs_out(void **state) {
+  (void)state;
+  enum { STEP = 1023, ENOUGH = 60000 };
+  int failures = 0;
+  for (int more = 0; more < ENOUGH; more += STEP) {
+    sqlite3 *db = with_names(":memory:");
+    char before[2048];
+    snprintf(before, sizeof before, "%s", contents(db));
+    sqlite3_hard_heap_limit64(sqlite3_memory_used() + more);
+    int rc = database_run(db, "SELECT job_claim('job', 'v', 100, 60)");
+    sqlite3_hard_heap_limit64(0);
+    assert_int_equal(sqlite3_get_autocommit(db), 1);
+    if (rc != SQLITE_OK) {
+      failures++;
+      assert_int_equal(rc & 0xff, SQLITE_NOMEM);
+      assert_string_equal(contents(db), before);
+    }
+    close_database(db);
+  }
+  assert_in_range(failures, 1, ENOUGH / STEP);
+}
+
 /* --- Keys that are another ---------------------------------------------------------------------- */
 
 static void a_key_that_is_another_is_noticed_by_every_use(void **state) {
@@ -371,6 +394,7 @@ static void loading_does_not_read_the_file_first(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_transaction_stays_open_however_it_is_interrupted),
+      cmocka_unit_test(no_transaction_stays_open_when_memory_runs_out),
       cmocka_unit_test(a_key_that_is_another_is_noticed_by_every_use),
       cmocka_unit_test(what_a_dead_claim_saw_is_new_when_it_comes_again),
       cmocka_unit_test(only_the_connection_that_claimed_needs_no_name),

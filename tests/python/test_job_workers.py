@@ -1,4 +1,6 @@
 """The workers of sql/workers, as docs/scan_job.md shows them: several at once on one file, each row done once."""
+import contextlib
+import io
 import os
 import pathlib
 import re
@@ -8,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKERS = ROOT / "sql" / "workers"
@@ -107,6 +110,37 @@ class Workers(unittest.TestCase):
                 worker_message = db.execute("SELECT message FROM backfill_bundles WHERE state = 'failed'").fetchone()[0]
                 db.close()
                 self.assertRegex(worker_message, "CHECK constraint failed" if language == "python" else "shell-")
+
+    def test_a_worker_goes_on_when_its_lease_was_lost(self):
+        """Another worker takes the first bundle away between its claim and its output."""
+        thief = connect(self.path)
+        self.addCleanup(thief.close)
+        stolen = []
+
+        class Robbed(sqlite3.Connection):
+            def execute(self, sql, *rest):
+                if sql.startswith("BEGIN") and not stolen:
+                    thief.execute("UPDATE backfill_bundles SET until = 0 WHERE state = 'claimed'")
+                    stolen.append(thief.execute("SELECT job_claim('backfill', 'thief', 100, 60)").fetchone()[0])
+                return super().execute(sql, *rest)
+
+        def open_robbed(path, **options):
+            return original(path, factory=Robbed, **options)
+
+        original = sqlite3.connect
+        source = (WORKERS / "worker.py").read_text().replace("./tranche", str(TRANCHE.with_suffix("")))
+        complaints = io.StringIO()
+        with unittest.mock.patch("sqlite3.connect", open_robbed), contextlib.redirect_stderr(complaints), \
+                unittest.mock.patch("sys.argv", ["worker.py", str(self.path)]):
+            names = {}
+            exec(compile(source, "worker.py", "exec"), names)
+            names["db"].close()
+        self.assertEqual(complaints.getvalue().count("is claimed by worker 'thief'"), 2)
+        thief.execute("BEGIN IMMEDIATE")
+        thief.execute("INSERT INTO out SELECT id, upper(name) FROM backfill WHERE restriction = ?", stolen)
+        thief.execute("SELECT job_done('backfill', ?)", stolen).fetchone()
+        thief.execute("COMMIT")
+        self.assertEqual(self.check(), (0, 0, 0))
 
     def test_the_page_shows_them_as_they_are(self):
         page = (ROOT / "docs" / "scan_job.md").read_text()
