@@ -11,7 +11,18 @@
 #include "group_by_fields_run.h"
 #include "host/module_arguments.h"
 
-enum { BY_NAMES, BY_IDS, BY_ACCESS, GLOBALLY, WHERE, WORKERS, EMIT, MEMORY, CLAUSE_COUNT };
+enum {
+  BY_NAMES,
+  BY_IDS,
+  BY_ACCESS,
+  GLOBALLY,
+  WHERE,
+  WORKERS,
+  EMIT,
+  MEMORY,
+  PROGRESS,
+  CLAUSE_COUNT
+};
 
 #define MAX_WORKERS 64
 
@@ -29,6 +40,7 @@ static const tr_clause clauses[CLAUSE_COUNT] = {
                  .maximum = MAX_WORKERS},
     [EMIT] = {.name = "emit", .form = TR_CLAUSE_WORD, .words = emit_words},
     [MEMORY] = {.name = "memory", .form = TR_CLAUSE_INTEGER, .minimum = 1, .maximum = INT64_MAX},
+    [PROGRESS] = {.name = "progress", .form = TR_CLAUSE_INTEGER, .minimum = 0, .maximum = 1},
 };
 
 static const tr_module_syntax syntax = {
@@ -282,6 +294,7 @@ static tr_code read_clauses(tr_group_planner *p, const tr_module_arguments *argu
   }
   p->plan->workers = values[WORKERS].is_given ? (int)values[WORKERS].integer : 0;
   p->plan->emits_accumulators = values[EMIT].is_given && values[EMIT].integer == 1;
+  p->plan->shows_progress = values[PROGRESS].is_given && values[PROGRESS].integer == 1;
   p->plan->memory_limit = values[MEMORY].is_given ? (uint64_t)values[MEMORY].integer : 0;
   tr_code code = read_source(p, arguments->schema, arguments->table);
   if (code == TR_OK) code = add_list(p, &values[BY_NAMES].list, add_named);

@@ -53,6 +53,7 @@ typedef struct tr_group_plan {
   int workers; /* 0: as many as it likes */
   int emits_accumulators;
   uint64_t memory_limit; /* bytes; 0: none */
+  int shows_progress;    /* a bar on the terminal, while threads work */
 } tr_group_plan;
 
 #define TR_GROUP_FUNCTION "group_by_fields"

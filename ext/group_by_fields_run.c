@@ -9,6 +9,7 @@
 #include "combine/accumulator.h"
 #include "group_by_fields_inside.h"
 #include "parallel_group.h"
+#include "run_report.h"
 
 /* --- the aggregate function ---------------------------------------------------------------- */
 
@@ -150,6 +151,9 @@ static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_requ
     code = run_alone(host, stmt, run, request, scanned_whole, err);
   }
   sqlite3_finalize(stmt);
+  if (code == TR_OK && !is_check) {
+    tr_run_report_end(host, (int64_t)tr_grouping_count(run->result->grouping));
+  }
   return tr_group_name_error(err, code);
 }
 

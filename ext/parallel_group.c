@@ -21,6 +21,7 @@
 
 /* Between two looks at whether the caller was interrupted. */
 #define POLL_MILLISECONDS 2
+#define POLLS_PER_BAR 50
 
 #define ONE_WORKER "there is one worker"
 
@@ -66,7 +67,6 @@ int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan) {
   const char *reason = report == NULL ? "out of memory" : reason_against(host, plan);
   if (report != NULL) {
     tr_run_report_begin(report, plan->source.schema, plan->source.name);
-    report->rows = -1;
     report->reason = reason;
   }
   if (reason != NULL) return 0;
@@ -127,17 +127,19 @@ static int open_workers(parallel_run *run, int count, const char **reason, tr_er
 }
 
 /* Waits for the workers, and for the caller to be interrupted. */
-static tr_code see_through(parallel_run *run, tr_error *err) {
+static tr_code see_through(parallel_run *run, const tr_running *running, tr_error *err) {
   tr_interrupt interrupt = {.db = tr_host_db(run->job->host)};
   tr_error reason;
   int is_stopped = 0;
   tr_code code = tr_worker_pool_start(run->pool, err);
   if (code != TR_OK) return code;
-  while (!tr_worker_pool_wait(run->pool, POLL_MILLISECONDS)) {
+  for (int polls = 1; !tr_worker_pool_wait(run->pool, POLL_MILLISECONDS); polls++) {
+    if (run->job->plan->shows_progress && polls % POLLS_PER_BAR == 0) tr_running_draw(running, 0);
     if (is_stopped || tr_interrupt_poll(&interrupt, &reason) == TR_OK) continue;
     tr_worker_pool_stop(run->pool, &reason);
     is_stopped = 1;
   }
+  if (run->job->plan->shows_progress) tr_running_draw(running, 1);
   tr_interrupt_close(&interrupt);
   return tr_worker_pool_join(run->pool, err);
 }
@@ -160,7 +162,7 @@ static tr_code read_all(parallel_run *run, tr_error *err) {
   if (code != TR_OK) return code;
   tr_running running = {run->pool, run->report->source, run->count, tr_monotonic_now(), NULL};
   tr_running_add(&running);
-  code = see_through(run, err);
+  code = see_through(run, &running, err);
   tr_running_remove(&running);
   tr_worker_progress progress = tr_worker_pool_progress(run->pool);
   run->report->splits = progress.splits;
@@ -202,7 +204,6 @@ static void close_workers(parallel_run *run) {
 int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, tr_error *err) {
   parallel_run run = {.job = job, .report = tr_run_report_of(job->host)};
   int count = job->worker_count;
-  int64_t began = tr_monotonic_now();
   *grouping = NULL;
   run.snapshots = pool_of(job->host);
   if (run.snapshots == NULL || run.report == NULL)
@@ -220,7 +221,5 @@ int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, 
   }
   run.report->reason = result == 0 ? reason : count == 1 ? ONE_WORKER : NULL;
   run.report->workers = result == 0 ? 1 : count;
-  run.report->nanoseconds = tr_monotonic_now() - began;
-  if (result == 1) run.report->groups = (int64_t)tr_grouping_count(*grouping);
   return result;
 }

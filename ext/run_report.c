@@ -4,6 +4,8 @@
 #include "run_report.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "host/interrupt.h"
@@ -32,7 +34,17 @@ tr_run_report *tr_run_report_of(tr_host *host) {
 
 void tr_run_report_begin(tr_run_report *report, const char *schema, const char *table) {
   sqlite3_free(report->source);
-  *report = (tr_run_report){.source = sqlite3_mprintf("%s.%s", schema, table), .workers = 1};
+  *report = (tr_run_report){.source = sqlite3_mprintf("%s.%s", schema, table),
+                            .workers = 1,
+                            .rows = -1,
+                            .began = tr_monotonic_now()};
+}
+
+void tr_run_report_end(tr_host *host, int64_t groups) {
+  tr_run_report *report = tr_run_report_of(host);
+  if (report == NULL) return;
+  report->groups = groups;
+  report->nanoseconds = tr_monotonic_now() - report->began;
 }
 
 void tr_running_add(tr_running *running) {
@@ -48,6 +60,32 @@ void tr_running_remove(tr_running *running) {
   while (*at != running) at = &(*at)->next;
   *at = running->next;
   pthread_mutex_unlock(&list_mutex);
+}
+
+tr_running_state tr_running_look(const tr_running *running) {
+  tr_running_state state = {.progress = tr_worker_pool_progress(running->pool), .seconds_left = -1};
+  double seconds = (double)(tr_monotonic_now() - running->began) * 1e-9;
+  double fraction = state.progress.fraction;
+  if (seconds > 0) state.rows_per_second = (double)state.progress.rows / seconds;
+  if (fraction > 0) state.seconds_left = seconds * (1 - fraction) / fraction;
+  return state;
+}
+
+void tr_running_draw(const tr_running *running, int is_over) {
+  enum { WIDTH = 40 };
+  static const char full[] = "########################################";
+  if (!isatty(STDERR_FILENO)) return;
+  if (is_over) {
+    fputs("\r\033[K", stderr);
+  } else {
+    tr_running_state state = tr_running_look(running);
+    int done = (int)(state.progress.fraction * WIDTH);
+    fprintf(stderr, "\r\033[K[%.*s%*s] %d %%, %llu rows, %lld rows/s", done, full, WIDTH - done, "",
+            (int)(state.progress.fraction * 100), (unsigned long long)state.progress.rows,
+            (long long)state.rows_per_second);
+    if (state.seconds_left >= 0) fprintf(stderr, ", %d s left", (int)(state.seconds_left + 0.5));
+  }
+  fflush(stderr);
 }
 
 static tr_value text_or_null(const char *text) {
@@ -79,18 +117,14 @@ static tr_code fill_progress(tr_host *host, sqlite3_value **arguments, tr_row_li
   pthread_mutex_lock(&list_mutex);
   for (const tr_running *running = list; running != NULL && code == TR_OK;
        running = running->next) {
-    tr_worker_progress progress = tr_worker_pool_progress(running->pool);
-    double seconds = (double)(tr_monotonic_now() - running->began) * 1e-9;
-    double rate = seconds > 0 ? (double)progress.rows / seconds : 0;
-    int is_known = progress.fraction > 0;
+    tr_running_state state = tr_running_look(running);
     tr_value row[] = {
         text_or_null(running->source),
         tr_value_integer(running->workers),
-        tr_value_integer((int64_t)progress.rows),
-        tr_value_real(progress.fraction),
-        tr_value_real(rate),
-        is_known ? tr_value_real(seconds * (1 - progress.fraction) / progress.fraction)
-                 : tr_value_null(),
+        tr_value_integer((int64_t)state.progress.rows),
+        tr_value_real(state.progress.fraction),
+        tr_value_real(state.rows_per_second),
+        state.seconds_left >= 0 ? tr_value_real(state.seconds_left) : tr_value_null(),
     };
     code = tr_row_list_append(rows, row, err);
   }

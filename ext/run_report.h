@@ -15,8 +15,9 @@ typedef struct tr_run_report {
   char *source; /* schema.table; NULL: there was no run */
   int workers;  /* 1: the caller's thread alone did it */
   int splits;   /* ranges that changed hands */
-  int64_t rows; /* that were read; -1: not counted */
+  int64_t rows; /* that were read by workers; -1: not counted */
   int64_t groups;
+  int64_t began; /* tr_monotonic_now */
   int64_t nanoseconds;
   const char *reason; /* for one thread; static; NULL: there were several */
 } tr_run_report;
@@ -27,6 +28,9 @@ tr_run_report *tr_run_report_of(tr_host *host);
 /* Begins a report on a run over that source. */
 void tr_run_report_begin(tr_run_report *report, const char *schema, const char *table);
 
+/* Ends it, if there is one. */
+void tr_run_report_end(tr_host *host, int64_t groups);
+
 /* A run that others can look at until it is taken off the list. */
 typedef struct tr_running {
   tr_worker_pool *pool;
@@ -35,6 +39,23 @@ typedef struct tr_running {
   int64_t began; /* tr_monotonic_now */
   struct tr_running *next;
 } tr_running;
+
+/*
+** What can be said of a run at this moment. The time left is a guess, -1 until there is one.
+*/
+typedef struct tr_running_state {
+  tr_worker_progress progress;
+  double rows_per_second;
+  double seconds_left;
+} tr_running_state;
+
+tr_running_state tr_running_look(const tr_running *running);
+
+/*
+** Draws a bar with that on standard error, over the last one, or with `is_over` wipes it away; nothing
+** where that is no terminal.
+*/
+void tr_running_draw(const tr_running *running, int is_over);
 
 void tr_running_add(tr_running *running);
 void tr_running_remove(tr_running *running);
