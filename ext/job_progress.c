@@ -54,6 +54,64 @@ static int64_t keys_in_bundles(const progress *p) {
   return keys;
 }
 
+/* --- Estimating --------------------------------------------------------------------------- */
+
+/* What bytes text keys are made of: all that lie between the least and the greatest that was seen. */
+typedef struct alphabet {
+  size_t skip; /* the bytes that all keys begin with */
+  uint8_t least;
+  uint8_t greatest;
+} alphabet;
+
+static void see(alphabet *a, tr_bytes key) {
+  for (size_t i = a->skip; i < key.size; i++) {
+    if (key.data[i] < a->least) a->least = key.data[i];
+    if (key.data[i] > a->greatest) a->greatest = key.data[i];
+  }
+}
+
+/* The key as a number below 1, its bytes being the digits. */
+static double number_of(const alphabet *a, tr_bytes key) {
+  enum { DIGITS = 16 };
+  double number = 0;
+  double unit = 1;
+  for (size_t i = a->skip; i < key.size && i < a->skip + DIGITS; i++) {
+    unit /= a->greatest - a->least + 1;
+    number += unit * (key.data[i] - a->least);
+  }
+  return number;
+}
+
+/*
+** How far a text key is from the first to the last. Texts use few of the 256 bytes, and numbers written as
+** text only ten: counted as bytes, nearly all of the way would lie where no key can be. 0: unknown.
+*/
+static double text_fraction(tr_bytes first, tr_bytes last, tr_bytes key) {
+  alphabet a = {.least = UINT8_MAX};
+  while (a.skip < first.size && a.skip < last.size && a.skip < key.size &&
+         first.data[a.skip] == last.data[a.skip]) {
+    a.skip++;
+  }
+  see(&a, first);
+  see(&a, last);
+  see(&a, key);
+  if (a.least > a.greatest) return 0;
+  if (a.least >= '0' && a.greatest <= '9') a = (alphabet){a.skip, '0', '9'};
+  double from = number_of(&a, first);
+  double to = number_of(&a, last);
+  return to > from ? (number_of(&a, key) - from) / (to - from) : 0;
+}
+
+static double fraction_behind(const tr_job *job, const tr_byte_key_range *ends, tr_bytes key) {
+  double fraction = 0;
+  if (job->source.key.form == TR_KEY_TEXT) {
+    fraction = text_fraction(tr_buffer_bytes(&ends->start), tr_buffer_bytes(&ends->end), key);
+  } else if (tr_byte_key_range_estimate_fraction(ends, key, &fraction, NULL) != TR_OK) {
+    return 0;
+  }
+  return fraction > 1 ? 1 : fraction;
+}
+
 /*
 ** Estimates how many keys lie behind `counted`, the last that was counted, from how many lie before it and
 ** how far it is from the table's first key to its last. -1 failed; `*keys` stays as it is where the ends say
@@ -61,12 +119,10 @@ static int64_t keys_in_bundles(const progress *p) {
 */
 static int extrapolate(tr_job *job, tr_bytes counted, int64_t known, int64_t *keys, tr_error *err) {
   tr_byte_key_range ends = {{0}, {0}};
-  double fraction = 0;
   int has_ends = tr_statement_reader_end_key(job->keys, 0, &ends.start, err);
   if (has_ends == 1) has_ends = tr_statement_reader_end_key(job->keys, 1, &ends.end, err);
-  if (has_ends == 1 &&
-      tr_byte_key_range_estimate_fraction(&ends, counted, &fraction, NULL) == TR_OK &&
-      fraction > 0) {
+  double fraction = has_ends == 1 ? fraction_behind(job, &ends, counted) : 0;
+  if (fraction > 0) {
     double behind = (double)known * (1 - fraction) / fraction;
     *keys = behind < 1e18 ? (int64_t)behind : INT64_C(1000000000000000000);
   }
