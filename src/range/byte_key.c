@@ -80,10 +80,6 @@ static double double_of_bits(uint64_t bits) {
   return x;
 }
 
-void tr_byte_key_of_rowid(int64_t rowid, uint8_t *key) {
-  put_big_endian((uint64_t)rowid ^ UINT64_C(1) << 63, key);
-}
-
 int64_t tr_byte_key_to_rowid(const uint8_t *key) {
   return (int64_t)(get_big_endian(key) ^ UINT64_C(1) << 63);
 }

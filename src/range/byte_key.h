@@ -57,7 +57,17 @@ int tr_byte_key_next_bounds(tr_bytes key, size_t *offset, tr_value *low, tr_valu
 
 /* A rowid as eight bytes, big-endian with the sign bit flipped, so that memcmp orders them. */
 #define TR_ROWID_KEY_SIZE 8
-void tr_byte_key_of_rowid(int64_t rowid, uint8_t *key);
+static inline void tr_byte_key_of_rowid(int64_t rowid, uint8_t *key) {
+  uint64_t word = (uint64_t)rowid ^ UINT64_C(1) << 63;
+  key[0] = (uint8_t)(word >> 56);
+  key[1] = (uint8_t)(word >> 48);
+  key[2] = (uint8_t)(word >> 40);
+  key[3] = (uint8_t)(word >> 32);
+  key[4] = (uint8_t)(word >> 24);
+  key[5] = (uint8_t)(word >> 16);
+  key[6] = (uint8_t)(word >> 8);
+  key[7] = (uint8_t)word;
+}
 int64_t tr_byte_key_to_rowid(const uint8_t *key);
 
 #endif

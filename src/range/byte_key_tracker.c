@@ -259,7 +259,7 @@ static int is_next(const tr_byte_key_tracker *t, tr_bytes key, size_t *shared,
 }
 
 /* The common case: one key claimed after another. 0: it is not that, and nothing was done. */
-static int claim_quickly(tr_byte_key_tracker *t, tr_bytes key) {
+static inline int claim_quickly(tr_byte_key_tracker *t, tr_bytes key) {
   uint64_t lead = tr_byte_key_lead(key);
   size_t shared = 0, shared_with_end = 0;
   if (key.size >= t->attempted.capacity) return 0;

@@ -8,14 +8,6 @@
 
 static const char *const kind_names[] = {[TR_BYTES] = "byte keys", [TR_INTEGERS] = "integers"};
 
-tr_position tr_position_of_key(tr_bytes key) {
-  return (tr_position){.kind = TR_BYTES, .key = key};
-}
-
-tr_position tr_position_of_offset(int64_t offset) {
-  return (tr_position){.kind = TR_INTEGERS, .offset = offset};
-}
-
 tr_code tr_restriction_copy(tr_restriction *to, const tr_restriction *from, tr_error *err) {
   if (from->kind == TR_INTEGERS) {
     *to = *from;

@@ -36,8 +36,14 @@ typedef struct tr_position {
   };
 } tr_position;
 
-tr_position tr_position_of_key(tr_bytes key);
-tr_position tr_position_of_offset(int64_t offset);
+/* In the header: made anew for every row. */
+static inline tr_position tr_position_of_key(tr_bytes key) {
+  return (tr_position){.kind = TR_BYTES, .key = key};
+}
+
+static inline tr_position tr_position_of_offset(int64_t offset) {
+  return (tr_position){.kind = TR_INTEGERS, .offset = offset};
+}
 
 /*
 ** Reads a restriction's text. TR_INVALID_ARGUMENT: not a restriction (the message gives the offset

@@ -21,10 +21,25 @@ void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void
   reader->cursor_class = cursor_class;
   reader->cursor = cursor;
   reader->tracker = tracker;
+  reader->byte_keys = tr_byte_key_tracker_of(tracker);
   reader->position = tr_position_of_offset(0);
   atomic_init(&reader->phase, PHASE_UNSTARTED);
   atomic_init(&reader->reported_fraction, 0.0);
   pthread_mutex_init(&reader->splitting, NULL);
+}
+
+/* Claims the record at hand. A position of the wrong kind is for the tracker to refuse. */
+static int claim(tr_reader *reader, tr_error *err) {
+  if (reader->byte_keys != NULL && reader->position.kind == TR_BYTES) {
+    return tr_byte_key_tracker_try_claim(reader->byte_keys, reader->position.key, err);
+  }
+  return tr_tracker_try_claim(reader->tracker, reader->position, err);
+}
+
+/* What follows from `moved`: 0 and -1 end the reading. */
+static void note_phase(tr_reader *reader, int moved) {
+  if (moved == 0) atomic_store(&reader->reported_fraction, 1.0);
+  atomic_store(&reader->phase, moved > 0 ? PHASE_RUNNING : moved == 0 ? PHASE_ENDED : PHASE_FAILED);
 }
 
 /*
@@ -32,15 +47,8 @@ void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void
 */
 static int move(tr_reader *reader, tr_error *err) {
   int moved = reader->cursor_class->next(reader->cursor, &reader->position, err);
-  if (moved > 0) {
-    moved = tr_tracker_try_claim(reader->tracker, reader->position, err);
-  } else if (moved == 0 && tr_tracker_claim_end(reader->tracker, err) != TR_OK) {
-    moved = -1;
-  }
-  int phase = moved > 0 ? PHASE_RUNNING : moved == 0 ? PHASE_ENDED : PHASE_FAILED;
-  if (phase == PHASE_ENDED) atomic_store(&reader->reported_fraction, 1.0);
-  /* From one record to the next it stays, and a store that others must see is dear. */
-  if (atomic_load(&reader->phase) != phase) atomic_store(&reader->phase, phase);
+  if (moved > 0) return claim(reader, err);
+  if (moved == 0 && tr_tracker_claim_end(reader->tracker, err) != TR_OK) return -1;
   return moved;
 }
 
@@ -48,7 +56,9 @@ int tr_reader_start(tr_reader *reader, tr_error *err) {
   if (atomic_load(&reader->phase) != PHASE_UNSTARTED) {
     return tr_error_no(err, TR_INVALID_STATE, "the reader was started already");
   }
-  return move(reader, err);
+  int moved = move(reader, err);
+  note_phase(reader, moved);
+  return moved;
 }
 
 int tr_reader_advance(tr_reader *reader, tr_error *err) {
@@ -58,7 +68,12 @@ int tr_reader_advance(tr_reader *reader, tr_error *err) {
       [PHASE_CLOSED] = "the reader is closed",
   };
   int phase = atomic_load(&reader->phase);
-  if (phase == PHASE_RUNNING) return move(reader, err);
+  if (phase == PHASE_RUNNING) {
+    int moved = move(reader, err);
+    /* From one record to the next it stays, and a store that others must see is dear. */
+    if (moved <= 0) note_phase(reader, moved);
+    return moved;
+  }
   if (phase == PHASE_ENDED) return 0;
   return tr_error_no(err, TR_INVALID_STATE, "%s", refusals[phase]);
 }

@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "range/byte_key_tracker.h"
 #include "range/tracker.h"
 
 /* How a cursor over a concrete source is driven. */
@@ -41,7 +42,8 @@ typedef struct tr_reader {
   const tr_cursor_class *cursor_class;
   void *cursor;
   tr_tracker *tracker;
-  tr_position position; /* of the present record, while there is one */
+  tr_byte_key_tracker *byte_keys; /* the same, if it is of that class: claims go there directly */
+  tr_position position;           /* of the present record, while there is one */
   _Atomic int phase;
   _Atomic double reported_fraction; /* the highest that anybody was told */
   pthread_mutex_t splitting; /* one split at a time: each is relative to the source as it is */
