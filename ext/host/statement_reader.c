@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "host/key_bytes.h"
+#include "range/byte_key.h"
 
 /* What of the SQL text depends on the range. */
 typedef struct shape {
@@ -45,17 +46,19 @@ struct tr_statement_reader {
   shape shape;
   int first_output;
   sqlite3_value **values; /* the row's, by columns */
-  int value_count;        /* 0: not known yet for this statement */
+  int knows_values;       /* `values` are where this run of the statement has put a row */
+  uint32_t checked_rows;  /* of this statement, whose place was asked for */
+  int has_one_place;      /* its program has but one to put rows */
 
   tr_buffer start;
   tr_buffer end;
   tr_key_segments segments;
   int segment;        /* the one being read; -1: nothing is open */
-  int is_begun;       /* the statement was stepped for this segment */
   int must_skip;      /* no key at or above the start has come yet */
   int must_cut;       /* keys at or above the end may come */
   int64_t row_number; /* of the next row */
-  tr_buffer key;
+  uint8_t rowid_key[TR_ROWID_KEY_SIZE];
+  tr_buffer key; /* of other forms */
 };
 
 /* --- SQL text ----------------------------------------------------------------------------- */
@@ -188,13 +191,14 @@ static tr_code prepare(tr_statement_reader *reader, const shape *s, tr_error *er
   tr_error reason;
   sqlite3_finalize(reader->stmt);
   reader->stmt = NULL;
-  reader->value_count = 0;
   tr_code code = tr_sql_prepare(reader->db, build_sql(reader, s), &reader->stmt, &reason);
   if (code != TR_OK) {
     explain_failure(reader, &reason, err);
     return err != NULL ? err->code : code;
   }
   reader->shape = *s;
+  reader->checked_rows = 0;
+  reader->has_one_place = 0;
   return TR_OK;
 }
 
@@ -229,7 +233,7 @@ static tr_code begin_segment(tr_statement_reader *reader, tr_error *err) {
                 lower->is_strict, upper->count,  upper->is_strict};
   }
   reader->must_cut = !upper->is_exact;
-  reader->is_begun = 0;
+  reader->knows_values = 0;
   if (reader->stmt == NULL || memcmp(&s, &reader->shape, sizeof s) != 0) {
     tr_code code = prepare(reader, &s, err);
     if (code != TR_OK) return code;
@@ -358,7 +362,7 @@ static int find_values(tr_statement_reader *reader, tr_error *err) {
   if (values == NULL) return tr_error_no(err, TR_NO_MEMORY, "out of memory");
   for (int i = 0; i < count; i++) values[i] = sqlite3_column_value(reader->stmt, i);
   reader->values = values;
-  reader->value_count = count;
+  reader->knows_values = 1;
   return 1;
 }
 
@@ -372,10 +376,10 @@ static int step_specially(tr_statement_reader *reader, int rc, tr_error *err) {
     tr_error_of_sqlite(&reason, reader->db, rc);
     return explain_failure(reader, &reason, err);
   }
-  if (!reader->is_begun) {
-    reader->is_begun = 1;
-    if (sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 &&
-        tr_source_table_is_current(reader->source, reader->db, reader->function, err) != 1) {
+  if (sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
+    reader->checked_rows = 0;
+    reader->has_one_place = 0;
+    if (tr_source_table_is_current(reader->source, reader->db, reader->function, err) != 1) {
       return -1;
     }
   }
@@ -383,16 +387,57 @@ static int step_specially(tr_statement_reader *reader, int rc, tr_error *err) {
 }
 
 /*
+** Whether all the instructions of the statement's program that give a row give it from the same place. What
+** SQLite cannot explain has not: then each row is asked.
+*/
+static int has_one_place(const tr_statement_reader *reader) {
+  sqlite3_stmt *program;
+  int first = 0, count = 0, is_same = 1;
+  sqlite3_str *sql = sqlite3_str_new(reader->db);
+  sqlite3_str_appendf(sql, "EXPLAIN %s", sqlite3_sql(reader->stmt));
+  if (tr_sql_prepare(reader->db, sql, &program, NULL) != TR_OK) return 0;
+  int rc;
+  while ((rc = sqlite3_step(program)) == SQLITE_ROW) {
+    const char *opcode = (const char *)sqlite3_column_text(program, 1);
+    if (opcode == NULL || strcmp(opcode, "ResultRow") != 0) continue;
+    int place = sqlite3_column_int(program, 2);
+    if (count++ == 0) first = place;
+    is_same &= place == first;
+  }
+  sqlite3_finalize(program);
+  return rc == SQLITE_DONE && count > 0 && is_same;
+}
+
+/* After so many rows it pays to look at the program. */
+#define ROWS_TO_CHECK 4000
+
+/*
 ** Steps the statement: 1 a row, 0 the end of the segment, -1. A statement puts the values of all its rows
 ** in one place: the first one is asked where it is, and as long as it has not moved neither have the others.
+** To ask takes the connection's mutex twice, a tenth of a row's time; so of a statement that gives many
+** rows it is proved, once, that nothing can move. (SQLite prepares anew only before a run's first row.)
 */
 static int step(tr_statement_reader *reader, tr_error *err) {
   int rc = sqlite3_step(reader->stmt);
-  if (rc == SQLITE_ROW && reader->is_begun && reader->value_count > 0 &&
-      sqlite3_column_value(reader->stmt, 0) == reader->values[0]) {
-    return 1;
+  if (rc != SQLITE_ROW || !reader->knows_values) return step_specially(reader, rc, err);
+  if (reader->has_one_place) return 1;
+  if (sqlite3_column_value(reader->stmt, 0) != reader->values[0]) {
+    return step_specially(reader, rc, err);
   }
-  return step_specially(reader, rc, err);
+  if (reader->checked_rows < ROWS_TO_CHECK && ++reader->checked_rows == ROWS_TO_CHECK) {
+    reader->has_one_place = has_one_place(reader);
+  }
+  return 1;
+}
+
+/* The row's key. */
+static tr_code make_key(tr_statement_reader *reader, tr_bytes *key, tr_error *err) {
+  if (reader->source->key.form == TR_KEY_ROWID) {
+    tr_byte_key_of_rowid(sqlite3_value_int64(reader->values[0]), reader->rowid_key);
+    *key = (tr_bytes){reader->rowid_key, TR_ROWID_KEY_SIZE};
+    return TR_OK;
+  }
+  return tr_key_of_row(reader->source, reader->function, reader->values, &reader->key, key, err);
 }
 
 /* Whether the row's key lies in the range: 1, 0 not yet, -1 no longer. */
@@ -429,8 +474,7 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
       return 1;
     }
     tr_bytes key;
-    if (tr_key_of_row(reader->source, reader->function, reader->values, &reader->key, &key, err) !=
-        TR_OK) {
+    if (make_key(reader, &key, err) != TR_OK) {
       result = -1;
       break;
     }

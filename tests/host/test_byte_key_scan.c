@@ -454,6 +454,50 @@ static void values_outlive_the_inner_statement(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/*
+** Of a statement that gives many rows the place of its values is found out once. All rows are still right,
+** by every form of key, when the statement is run again, prepared again, or when the schema changes under it.
+*/
+static void a_long_scan(void **state) {
+  (void)state;
+  static const char *const key_columns[] = {"id", "text", "blob", "a, b"};
+  static const char *const changes[] = {"SELECT 1", "CREATE TABLE other(x)",
+                                        "CREATE INDEX by_b ON t(b, a)", "ANALYZE"};
+  for (size_t i = 0; i < sizeof key_columns / sizeof *key_columns; i++) {
+    char sql[1000], expected[24];
+    sqlite3_int64 last = 0;
+    sqlite3 *db = open_db(":memory:");
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT NOT NULL, b INT NOT NULL, "
+             "  text TEXT NOT NULL UNIQUE, blob BLOB NOT NULL UNIQUE, v, UNIQUE(a, b));"
+             "WITH RECURSIVE n(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < 10000) "
+             "INSERT INTO t SELECT n, n %% 100, n, printf('%%x', n * 7919 %% 10007), "
+             "  CAST(printf('%%x', n * 7907 %% 10007) AS BLOB), "
+             "  iif(n %% 4 = 0, n, iif(n %% 4 = 1, n / 8.0, iif(n %% 4 = 2, 'v' || n, NULL))) "
+             "FROM n;"
+             "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t, key(%s))",
+             key_columns[i]);
+    execute(db, sql);
+    for (size_t j = 0; j < sizeof changes / sizeof *changes; j++) {
+      snprintf(sql, sizeof sql,
+               "SELECT (SELECT group_concat(quote(v) || id) FROM s) = "
+               "(SELECT group_concat(quote(v) || id) FROM (SELECT v, id FROM t ORDER BY %s))",
+               key_columns[i]);
+      assert_answer(db, sql, "1");
+      assert_answer(db, "SELECT count(DISTINCT byte_key) FROM s", "10000");
+      sqlite3_stmt *stmt = prepare(db, "SELECT id FROM s WHERE v IS NOT 0");
+      assert_int_equal(step_rows(stmt, 5000, &last), 5000);
+      execute(db, changes[j]);
+      assert_int_equal(step_rows(stmt, 10000, &last), 5000);
+      snprintf(expected, sizeof expected, "%lld", last);
+      snprintf(sql, sizeof sql, "SELECT id FROM t ORDER BY %s LIMIT 1 OFFSET 9999", key_columns[i]);
+      assert_answer(db, sql, expected);
+      assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
 /* A failing statement of the caller's leaves the scan's tracker where it was, and usable. */
 static void the_callers_statement_fails(void **state) {
   (void)state;
@@ -485,6 +529,7 @@ int main(void) {
       cmocka_unit_test(in_utf16_text_is_no_key_but_the_rowid_is),
       cmocka_unit_test(tables_of_many_columns),
       cmocka_unit_test(values_outlive_the_inner_statement),
+      cmocka_unit_test(a_long_scan),
       cmocka_unit_test(the_callers_statement_fails),
   };
   return cmocka_run_group_tests_name("byte_key_scan", tests, make_folder, remove_folder);
