@@ -76,7 +76,9 @@ static void measure(const tr_kll *kll, int64_t n, int64_t each, rank_errors *err
 
 static void assert_bounded(const rank_errors *errors, const char *order, const char *how) {
   double deviation = sqrt(errors->squares / (double)errors->ranks);
-  if (errors->worst > 5 || deviation > 5.0 / 6) {
+  /* The ranks of one sketch go wrong together: the deviation shows itself over many. */
+  int are_many = errors->ranks >= 20 * 199;
+  if (errors->worst > 5 || (are_many && deviation > 5.0 / 6)) {
     fail_msg("%s, %s: off by %.2f, one deviation is %.2f (of count / k)", order, how, errors->worst,
              deviation);
   }
