@@ -20,7 +20,7 @@ SELECT * FROM by_country ORDER BY country;
 
 -- A scan in thousands, which remembers where it is.
 CREATE VIRTUAL TABLE temp.scan USING byte_key_scan(purchases);
-SELECT count(*) AS rows, min(id), max(id) FROM (SELECT id FROM scan WHERE tracker = 'walk' AND id <= 10000 LIMIT 1000);
+SELECT count(*) AS rows, min(id), max(id) FROM (SELECT id FROM scan WHERE tracker = 'walk' LIMIT 1000);
 SELECT count(*) AS rows, min(id), max(id) FROM (SELECT id FROM scan WHERE tracker = 'walk' LIMIT 1000);
 
 -- Somebody else takes half of the rest; this is all there is to tell them.

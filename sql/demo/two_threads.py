@@ -12,7 +12,7 @@ def connect():
     return db
 
 
-total = connect().execute("SELECT max(id) FROM flights").fetchone()[0]
+total = connect().execute("SELECT count(*) FROM flights").fetchone()[0]
 rows = {"thread 1": 0, "thread 2": 0}
 splits = 0
 started = threading.Event()

@@ -25,3 +25,21 @@ SELECT group_concat(b) FROM k WHERE b IN ('1', '2.5', '.5', '1e1', 'x', '3 x');
 SELECT group_concat(b) FROM by_b WHERE b > '8.0' AND b < ' 9.5';
 SELECT group_concat(value) FROM counting_input(20) WHERE value IN ('3', ' 4 ', '5.0', '7x', '1e1');
 SELECT group_concat(value) FROM counting_input(20) WHERE value > '15' AND value < '17.5';
+
+-- Text out of a numeric column: beside it, what spells a number in a TEXT column is one, and below all text.
+CREATE TABLE texts(k TEXT PRIMARY KEY, d TEXT COLLATE NOCASE) WITHOUT ROWID;
+INSERT INTO texts VALUES ('', ''), (' 2', '30'), ('-1e3', 'Abc'), ('3x', ':'), ('30', '3x'), ('9', 'abd'), ('abc', '-.5'), ('b', '9');
+CREATE TABLE numbers(n INTEGER);
+INSERT INTO numbers VALUES ('abc'), (''), ('3x'), (5), (NULL), (x'00');
+CREATE VIRTUAL TABLE temp.of_texts USING byte_key_scan(texts);
+CREATE TEMP VIEW own_pairs AS
+  SELECT 'k<' AS how, k, n FROM numbers CROSS JOIN texts WHERE k < n UNION ALL SELECT 'k<=', k, n FROM numbers CROSS JOIN texts WHERE k <= n
+  UNION ALL SELECT 'k>', k, n FROM numbers CROSS JOIN texts WHERE k > n UNION ALL SELECT 'd<', k, n FROM numbers CROSS JOIN texts WHERE d < n
+  UNION ALL SELECT 'k=', k, n FROM numbers CROSS JOIN texts WHERE k = n;
+CREATE TEMP VIEW scan_pairs AS
+  SELECT 'k<' AS how, k, n FROM numbers CROSS JOIN of_texts WHERE k < n UNION ALL SELECT 'k<=', k, n FROM numbers CROSS JOIN of_texts WHERE k <= n
+  UNION ALL SELECT 'k>', k, n FROM numbers CROSS JOIN of_texts WHERE k > n UNION ALL SELECT 'd<', k, n FROM numbers CROSS JOIN of_texts WHERE d < n
+  UNION ALL SELECT 'k=', k, n FROM numbers CROSS JOIN of_texts WHERE k = n;
+SELECT how, count(*) FROM own_pairs GROUP BY how;
+SELECT * FROM own_pairs EXCEPT SELECT * FROM scan_pairs;
+SELECT * FROM scan_pairs EXCEPT SELECT * FROM own_pairs;
