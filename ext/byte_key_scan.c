@@ -41,6 +41,9 @@ static tr_code describe(tr_scan_table *table, tr_module_arguments *arguments, tr
   return tr_scan_table_describe(table, &source, &arguments->clauses[SCAN_COLUMNS].list, where, err);
 }
 
+static const char broken_declaration[] =
+    "CREATE TABLE x(broken, tracker HIDDEN, restriction HIDDEN, byte_key HIDDEN)";
+
 /*
 ** For both forms: the table that is there without a CREATE has the module's own name and no arguments.
 ** Where SQL text comes from an argument, schemas that somebody else wrote must not use the table.
@@ -66,9 +69,16 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
       code = describe(&table->scan, &arguments, &err);
       tr_module_arguments_free(&arguments);
     }
-    rc = code == TR_OK ? tr_scan_table_declare(&table->scan) : tr_create_error(message, &err);
+    /* In a file it must be possible to drop it, whatever has become of its source. */
+    if (code != TR_OK && table->scan.is_stored && tr_error_is_lasting(&err) &&
+        !tr_table_may_be_new(db)) {
+      table->is_broken = 1;
+      table->reason = err;
+      rc = sqlite3_declare_vtab(db, broken_declaration);
+    } else {
+      rc = code == TR_OK ? tr_scan_table_declare(&table->scan) : tr_create_error(message, &err);
+    }
   }
-  if (rc == SQLITE_OK) rc = tr_schemas_declare_use(db);
   if (rc == SQLITE_OK && (table->is_ad_hoc || table->scan.where != NULL)) {
     rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   }
@@ -94,7 +104,12 @@ static int rename_table(sqlite3_vtab *vtab, const char *name) {
 
 /* --- Methods that the two forms have each their own of -------------------------------------- */
 
+/*
+** A broken table says so when it is read, not when that is planned: only a statement that runs finds out that
+** the schema has changed again, and that all is well now.
+*/
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+  if (((scan_table *)vtab)->is_broken) return SQLITE_OK;
   int is_ad_hoc = ((scan_table *)vtab)->is_ad_hoc;
   return is_ad_hoc ? scan_ad_hoc_best_index(vtab, info) : tr_scan_best_index(vtab, info);
 }
@@ -121,7 +136,9 @@ static int filter(sqlite3_vtab_cursor *base, int mask, const char *plan_text, in
                   sqlite3_value **argv) {
   tr_error err;
   scan_cursor *cursor = (scan_cursor *)base;
-  if (!((scan_table *)base->pVtab)->is_ad_hoc) {
+  const scan_table *table = (const scan_table *)base->pVtab;
+  if (table->is_broken) return tr_vtab_error(base->pVtab, &table->reason);
+  if (!table->is_ad_hoc) {
     return tr_scan_filter(base, mask, plan_text, argc, argv);
   }
   tr_scan_cursor_stop(&cursor->scan);

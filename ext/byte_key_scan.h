@@ -20,6 +20,8 @@ extern const tr_module_syntax scan_syntax;
 typedef struct scan_table {
   tr_scan_table scan; /* of the ad hoc form: host and db alone */
   int is_ad_hoc;
+  int is_broken;   /* its source is gone, or no longer fits: it can be dropped */
+  tr_error reason; /* of a broken one */
 } scan_table;
 
 /* The ad hoc form's source, key, columns and where_terms. */

@@ -109,7 +109,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   *vtab = (group_vtab){.host = aux, .db = db, .is_ad_hoc = argc == 3};
   sqlite3_randomness(sizeof vtab->seed, &vtab->seed);
   int rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-  if (rc == SQLITE_OK) rc = tr_schemas_declare_use(db);
   if (rc == SQLITE_OK && vtab->is_ad_hoc) rc = sqlite3_declare_vtab(db, ad_hoc_declaration);
   tr_error err;
   if (rc == SQLITE_OK && !vtab->is_ad_hoc && make_plan(vtab, argc, argv, &err) != TR_OK) {

@@ -161,18 +161,11 @@ static tr_code describe(job_table *table, tr_error *err) {
                                 &table->job->arguments.clauses[TR_JOB_COLUMNS].list, where, err);
 }
 
-/* Whether the error is one that lasts, and not SQLite's of the moment. */
-static int is_lasting(const tr_error *err) {
-  if (err->code == TR_HOST) return (err->host_code & 0xff) == SQLITE_ERROR;
-  return err->code == TR_INVALID_ARGUMENT || err->code == TR_INVALID_STATE ||
-         err->code == TR_CORRUPT;
-}
-
 /* A job that is there. What lasts of what is wrong with it is kept as the reason why it is broken. */
 static tr_code load(job_table *table, tr_error *err) {
   tr_code code = tr_job_load(table->job, module_name, err);
   if (code == TR_OK) code = describe(table, err);
-  if (code == TR_OK || !is_lasting(err)) return code;
+  if (code == TR_OK || !tr_error_is_lasting(err)) return code;
   table->is_broken = 1;
   table->reason = *err;
   return TR_OK;
@@ -202,7 +195,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   if (code == TR_OK && is_new) code = create_tables(table->job, &table->scan, &err);
   if (code == TR_OK && is_new) code = tr_job_load(table->job, module_name, &err);
   int rc = code == TR_OK ? declare(table) : tr_create_error(message, &err);
-  if (rc == SQLITE_OK) rc = tr_schemas_declare_use(db);
   if (rc == SQLITE_OK && table->scan.where != NULL) {
     rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   }
@@ -369,7 +361,7 @@ static int check_integrity(sqlite3_vtab *vtab, const char *schema, const char *n
   tr_error err;
   tr_code code = tr_job_check_integrity(((job_table *)vtab)->job, &err);
   if (code == TR_OK) return SQLITE_OK;
-  if (!is_lasting(&err)) return tr_sqlite_code(&err);
+  if (!tr_error_is_lasting(&err)) return tr_sqlite_code(&err);
   *message = sqlite3_mprintf("scan_job %s.%s: %s", schema, name, err.message);
   return *message == NULL ? SQLITE_NOMEM : SQLITE_OK;
 }

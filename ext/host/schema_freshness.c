@@ -4,10 +4,6 @@
 */
 #include "host/schema_freshness.h"
 
-/* Since 3.41; older headers do not have it. */
-#define USES_ALL_SCHEMAS 4
-#define VERSION_OF_USES_ALL_SCHEMAS 3041000
-
 /* Steps once. A statement that was prepared again, or in vain, gives SQLITE_SCHEMA. */
 static int step(sqlite3_stmt *stmt) {
   int rc = sqlite3_step(stmt);
@@ -43,7 +39,9 @@ int tr_schemas_read_afresh(sqlite3 *db, const char *schema) {
   return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int tr_schemas_declare_use(sqlite3 *db) {
-  if (sqlite3_libversion_number() < VERSION_OF_USES_ALL_SCHEMAS) return SQLITE_OK;
-  return sqlite3_vtab_config(db, USES_ALL_SCHEMAS);
+int tr_table_may_be_new(sqlite3 *db) {
+  for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
+    if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s)) return 1;
+  }
+  return 0;
 }

@@ -6,6 +6,10 @@
 ** table that is being created, with xCreate's arguments. So a schema that is stale must be met before
 ** anything else is done.
 **
+** (SQLITE_VTAB_USES_ALL_SCHEMAS, since 3.41, would make SQLite look at all schemas before every statement that
+** uses the table; but one that writes, if only into temp, would then begin a write in all of them, which a
+** file opened for reading refuses and other writers have to wait for.)
+**
 ** Thread-safety: as SQLite's for one connection.
 */
 #ifndef TR_HOST_SCHEMA_FRESHNESS_H
@@ -22,9 +26,9 @@
 int tr_schemas_read_afresh(sqlite3 *db, const char *schema);
 
 /*
-** Says, between sqlite3_declare_vtab and the end of xConnect, that the table reads all schemas, so that a
-** stale one is noticed before xFilter. A host before 3.41 has no word for that. Returns a SQLite code.
+** For a module whose xCreate and xConnect are one function: 0, the table is there already and is only
+** connected; 1, it may be in creation, as a statement that writes is running.
 */
-int tr_schemas_declare_use(sqlite3 *db);
+int tr_table_may_be_new(sqlite3 *db);
 
 #endif

@@ -420,6 +420,12 @@ tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
   return TR_HOST;
 }
 
+int tr_error_is_lasting(const tr_error *err) {
+  if (err->code == TR_HOST) return (err->host_code & 0xff) == SQLITE_ERROR;
+  return err->code == TR_INVALID_ARGUMENT || err->code == TR_INVALID_STATE ||
+         err->code == TR_CORRUPT;
+}
+
 void tr_result_error(sqlite3_context *context, const char *function, const tr_error *err) {
   if (err->code == TR_NO_MEMORY) {
     sqlite3_result_error_nomem(context);

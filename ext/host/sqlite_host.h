@@ -133,6 +133,9 @@ int tr_sqlite_code(const tr_error *err);
 /* Fills `err` from the connection's last error. Returns TR_HOST (or TR_NO_MEMORY, TR_INTERRUPTED). */
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc);
 
+/* Whether the error is one that lasts, and not SQLite's of the moment (busy, no memory). */
+int tr_error_is_lasting(const tr_error *err);
+
 /*
 ** Ends a function with an error: `function: message`, or the message as it is where it begins with the
 ** function's name already (that of tr_argument_error) or `function` is NULL.
