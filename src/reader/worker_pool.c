@@ -43,9 +43,9 @@
 
 typedef struct range_part {
   tr_byte_key_tracker *tracker;
-  struct range_part *next;   /* among all of the pool's */
-  _Atomic uint64_t rows;     /* read in it so far */
-  _Atomic double rows_ahead; /* what the last piece promises for the rest */
+  struct range_part *next; /* among all of the pool's */
+  _Atomic uint64_t rows;   /* read in it so far */
+  double rows_ahead;       /* what the last piece promises for the rest; under the pool's mutex */
 } range_part;
 
 typedef struct seat {
@@ -98,7 +98,7 @@ static range_part *new_part(tr_worker_pool *pool, const tr_byte_key_range *range
     return NULL;
   }
   atomic_init(&part->rows, 0);
-  atomic_init(&part->rows_ahead, expected_rows);
+  part->rows_ahead = expected_rows;
   pthread_mutex_lock(&pool->mutex);
   part->next = pool->parts;
   pool->parts = part;
@@ -121,10 +121,18 @@ static double rows_left_on_average(range_part *part) {
 ** The most that there may be: what the average says, or the last piece by itself. Where keys lie in
 ** clusters the average forgets the last one; to look for rows in vain costs little.
 */
-static double rows_left_at_most(range_part *part) {
+static double rows_left_at_most(tr_worker_pool *pool, range_part *part) {
   double average = rows_left_on_average(part);
-  double ahead = atomic_load_explicit(&part->rows_ahead, memory_order_relaxed);
+  pthread_mutex_lock(&pool->mutex);
+  double ahead = part->rows_ahead;
+  pthread_mutex_unlock(&pool->mutex);
   return average == 0 || average > ahead ? average : ahead;
+}
+
+static void set_rows_ahead(tr_worker_pool *pool, range_part *part, double rows) {
+  pthread_mutex_lock(&pool->mutex);
+  part->rows_ahead = rows;
+  pthread_mutex_unlock(&pool->mutex);
 }
 
 /* --- failing ---------------------------------------------------------------------------------- */
@@ -189,7 +197,7 @@ static int take_half(seat *s, range_part *from, tr_error *err) {
   double fraction = 0.5;
   for (int i = 0; i < MOST_HALVINGS && !tr_worker_pool_is_stopped(pool); i++) {
     tr_restriction half = {0};
-    double expected = rows_left_at_most(from) / 2;
+    double expected = rows_left_at_most(pool, from) / 2;
     int split = tr_tracker_try_split(tracker, fraction, &half, err);
     if (split <= 0) return split;
     tr_byte_key_range *range = &half.bytes;
@@ -198,7 +206,7 @@ static int take_half(seat *s, range_part *from, tr_error *err) {
     if (found == 1) found = tr_byte_key_range_contains(range, tr_buffer_bytes(key));
     if (found == 1 && tr_buffer_set(&range->start, tr_buffer_bytes(key), err) != TR_OK) found = -1;
     if (found == 1 && sit_down(s, range, expected, err) != TR_OK) found = -1;
-    atomic_store_explicit(&from->rows_ahead, expected, memory_order_relaxed);
+    set_rows_ahead(pool, from, expected);
     tr_restriction_free(&half);
     if (found != 0) {
       atomic_fetch_add(&pool->splits, found == 1);
@@ -218,7 +226,7 @@ static range_part *busiest(tr_worker_pool *pool, uint64_t *asked) {
   for (int i = 0; i < pool->count; i++) {
     if (*asked >> i & 1) continue;
     range_part *part = atomic_load(&pool->seats[i].part);
-    double left = rows_left_at_most(part);
+    double left = rows_left_at_most(pool, part);
     if (left < LEAST_ROWS || left <= most) continue;
     most = left;
     best = part;
@@ -301,7 +309,7 @@ static int find_end(seat *s, tr_error *err) {
 static int claim_piece(seat *s, range_part *part, tr_error *err) {
   int claimed =
       tr_byte_key_tracker_claim_ahead(part->tracker, &s->window, tr_buffer_bytes(&s->key), err);
-  if (claimed == 1 && rows_left_at_most(part) < LEAST_ROWS) {
+  if (claimed == 1 && rows_left_at_most(s->pool, part) < LEAST_ROWS) {
     if (tr_byte_key_tracker_claim_rest(part->tracker, &s->window, err) < 0) return -1;
   }
   return claimed;
@@ -314,7 +322,8 @@ static double lead_behind(tr_bytes key, size_t skipped) {
 }
 
 /* How many rows [next, end of the part) holds if they lie as they did in [from, next). */
-static void look_ahead(range_part *part, tr_bytes from, tr_bytes next, double rows) {
+static void look_ahead(tr_worker_pool *pool, range_part *part, tr_bytes from, tr_bytes next,
+                       double rows) {
   tr_restriction range;
   if (tr_tracker_current_restriction(tr_byte_key_tracker_base(part->tracker), &range, NULL) !=
       TR_OK)
@@ -325,14 +334,14 @@ static void look_ahead(range_part *part, tr_bytes from, tr_bytes next, double ro
   double width = lead_behind(next, shared) - lead_behind(from, shared);
   double rest = lead_behind(end, shared) - lead_behind(next, shared);
   double ahead = rest > 0 ? (rows + 1) * rest / (width >= 1 ? width : 1) : 0;
-  atomic_store_explicit(&part->rows_ahead, ahead, memory_order_relaxed);
+  set_rows_ahead(pool, part, ahead);
   tr_restriction_free(&range);
 }
 
 /* After a piece: what it teaches for the next one, and where that begins. */
 static int go_on_behind(seat *s, range_part *part, tr_error *err) {
   tr_piece *piece = &s->piece;
-  look_ahead(part, piece->from, piece->is_cut ? tr_buffer_bytes(&piece->last) : piece->to,
+  look_ahead(s->pool, part, piece->from, piece->is_cut ? tr_buffer_bytes(&piece->last) : piece->to,
              (double)piece->rows);
   if (!piece->is_cut) {
     tr_byte_key_window_use(&s->window, piece->work > piece->rows ? piece->work : piece->rows);
@@ -514,7 +523,7 @@ tr_worker_progress tr_worker_pool_progress(tr_worker_pool *pool) {
   pthread_mutex_lock(&pool->mutex);
   for (range_part *part = pool->parts; part != NULL; part = part->next) {
     double average = rows_left_on_average(part);
-    left += average >= 0 ? average : atomic_load(&part->rows_ahead);
+    left += average >= 0 ? average : part->rows_ahead;
   }
   pthread_mutex_unlock(&pool->mutex);
   for (int i = 0; i < pool->count; i++) progress.rows += tr_worker_pool_rows_of(pool, i);
