@@ -90,6 +90,9 @@ static int create_table(sqlite3 *db, const char *sql) {
   const char *message = sqlite3_errmsg(db);
   if (rc != SQLITE_ERROR) return rc;
   if (strstr(message, "interrupted") != NULL) return SQLITE_INTERRUPT;
+  if (strstr(message, "constructor failed: tranche_collation_probe") != NULL) {
+    return SQLITE_INTERRUPT; /* in the middle of connecting the table that is asked for collations */
+  }
   return strstr(message, "did not declare schema") != NULL ? SQLITE_INTERRUPT : rc;
 }
 
