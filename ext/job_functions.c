@@ -3,6 +3,7 @@
 ** and tr_job_end.
 **
 **   job_claim(job, worker [, max_keys [, lease_seconds]])  -> a bundle, or NULL: none is free
+**   job_next(job, bundle, worker [, max_keys [, lease_seconds]])  -> the same, when `bundle` is done
 **   job_done(job, bundle [, worker])                       -> 1
 **   job_heartbeat(job, bundle [, seconds [, worker]])      -> 1
 **   job_release(job, bundle [, worker])                    -> 1
@@ -10,8 +11,8 @@
 **   job_retry(job [, bundle])                              -> how many failed bundles are pending again
 **   job_rescan(job)                                        -> how many keys are pending again
 **
-** All are DIRECTONLY. All but job_claim and job_rescan are about one bundle that the caller holds: a table
-** says what to do with it, and `on_bundle` does the rest.
+** All are DIRECTONLY. Of those about one bundle that the caller holds a table says what to do with it, and
+** `on_bundle` does the rest.
 */
 #include "job_functions.h"
 
@@ -73,31 +74,50 @@ static int is_given(int argc, sqlite3_value **argv, int i) {
 
 /* --- Claiming ----------------------------------------------------------------------------- */
 
-static tr_code read_claim(int argc, sqlite3_value **argv, tr_claim *claim, tr_error *err) {
-  *claim = (tr_claim){.function = "job_claim",
+/* The arguments from `argv[0]`, the worker, on. */
+static tr_code read_claim(const char *function, int argc, sqlite3_value **argv, tr_claim *claim,
+                          tr_error *err) {
+  *claim = (tr_claim){.function = function,
                       .max_keys = DEFAULT_MAX_KEYS,
                       .lease_seconds = DEFAULT_LEASE_SECONDS};
-  tr_code code = tr_argument_text(claim->function, "worker", argv[1], &claim->worker, err);
-  if (code == TR_OK && is_given(argc, argv, 2)) {
-    code = tr_argument_integer(claim->function, "max_keys", argv[2], &claim->max_keys, err);
+  tr_code code = tr_argument_text(function, "worker", argv[0], &claim->worker, err);
+  if (code == TR_OK && is_given(argc, argv, 1)) {
+    code = tr_argument_integer(function, "max_keys", argv[1], &claim->max_keys, err);
   }
   if (code == TR_OK && claim->max_keys < 1) {
-    tr_value value = tr_value_of_sqlite(argv[2]);
-    return tr_argument_error(err, claim->function, "max_keys", &value, "must be 1 or more");
+    tr_value value = tr_value_of_sqlite(argv[1]);
+    return tr_argument_error(err, function, "max_keys", &value, "must be 1 or more");
   }
-  if (code == TR_OK && is_given(argc, argv, 3)) {
-    code = lease_argument(claim->function, "lease_seconds", argv[3], &claim->lease_seconds, err);
+  if (code == TR_OK && is_given(argc, argv, 2)) {
+    code = lease_argument(function, "lease_seconds", argv[2], &claim->lease_seconds, err);
   }
   return code;
 }
 
-static tr_code claim_bundle(tr_job *job, const tr_job_transaction *transaction,
-                            const tr_claim *claim, sqlite3_context *context, tr_error *err) {
+/* Marks what the worker has done, before it claims the next; how long that took counts for the next one. */
+static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim,
+                          tr_restriction *restriction, tr_error *err) {
+  tr_bundle bundle = {0};
+  tr_bundle_call named = {claim->function, restriction, &claim->worker};
+  tr_code code = tr_bundle_find_own(job, &named, &bundle, err);
+  if (code == TR_OK) code = tr_bundle_done(job, transaction, &bundle, err);
+  if (code == TR_OK && job->target_seconds > 0) {
+    code = tr_job_look(job, claim->function, transaction, err);
+  }
+  tr_bundle_free(&bundle);
+  return code;
+}
+
+/* `done` is the bundle that the worker has done, or NULL. Both happen, or neither. */
+static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim, tr_restriction *done, sqlite3_context *context,
+                            tr_error *err) {
   tr_bundle bundle = {0};
   tr_buffer text = {0};
   tr_error reason = {0};
   tr_code code = TR_OK;
-  int is_claimed = tr_job_claim(job, transaction, claim, &bundle, &reason);
+  int is_claimed = 0;
+  if (done != NULL) code = end_bundle(job, transaction, claim, done, &reason);
+  if (code == TR_OK) is_claimed = tr_job_claim(job, transaction, claim, &bundle, &reason);
   if (is_claimed < 0) code = reason.code;
   if (is_claimed == 1) code = tr_bundle_restriction(&bundle, &text, &reason);
   if (code != TR_OK && err != NULL) *err = reason;
@@ -109,6 +129,7 @@ static tr_code claim_bundle(tr_job *job, const tr_job_transaction *transaction,
 }
 
 static void job_claim(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  static const char function[] = "job_claim";
   tr_error err;
   tr_claim claim;
   tr_job_transaction transaction;
@@ -118,10 +139,35 @@ static void job_claim(sqlite3_context *context, int argc, sqlite3_value **argv) 
                          -1);
     return;
   }
-  tr_code code = read_claim(argc, argv, &claim, &err);
-  if (code == TR_OK) code = begin(context, claim.function, argv[0], &job, &transaction, &err);
-  if (code == TR_OK) code = claim_bundle(job, &transaction, &claim, context, &err);
-  if (code != TR_OK) tr_result_error(context, claim.function, &err);
+  tr_code code = read_claim(function, argc - 1, argv + 1, &claim, &err);
+  if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
+  if (code == TR_OK) code = claim_bundle(job, &transaction, &claim, NULL, context, &err);
+  if (code != TR_OK) tr_result_error(context, function, &err);
+  tr_job_release(job);
+}
+
+/* A bundle that is NULL is not there yet: so a loop begins. */
+static void job_next(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  static const char function[] = "job_next";
+  tr_error err;
+  tr_claim claim;
+  tr_restriction done = {0};
+  tr_job_transaction transaction;
+  tr_job *job = NULL;
+  if (argc < 3 || argc > 5) {
+    sqlite3_result_error(
+        context, "job_next() takes job, bundle, worker [, max_keys [, lease_seconds]]", -1);
+    return;
+  }
+  int ends_one = is_given(argc, argv, 1);
+  tr_code code = read_claim(function, argc - 2, argv + 2, &claim, &err);
+  if (code == TR_OK && ends_one) code = bundle_argument(function, argv[1], &done, &err);
+  if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
+  if (code == TR_OK) {
+    code = claim_bundle(job, &transaction, &claim, ends_one ? &done : NULL, context, &err);
+  }
+  if (code != TR_OK) tr_result_error(context, function, &err);
+  tr_restriction_free(&done);
   tr_job_release(job);
 }
 
@@ -323,6 +369,10 @@ int tr_register_job_functions(tr_host *host) {
        .argument_count = -1,
        .flags = TR_DIRECT | SQLITE_RESULT_SUBTYPE,
        .call = job_claim},
+      {.name = "job_next",
+       .argument_count = -1,
+       .flags = TR_DIRECT | SQLITE_RESULT_SUBTYPE,
+       .call = job_next},
       {.name = "job_retry", .argument_count = -1, .flags = TR_DIRECT, .call = job_retry},
       {.name = "job_rescan", .argument_count = 1, .flags = TR_DIRECT, .call = job_rescan},
   };

@@ -1,17 +1,22 @@
 /*
-** What a job costs, at bundles of 1,000 rows, each done in one transaction.
+** What a job costs, at bundles of 1,000 rows, against the same done by hand.
 **
-** The same backfill, reading a table of 200,000 rows and writing a row of output for each, is done by hand
-** (the next 1,000 rows behind the last id, output and position in one transaction) and by a job. Then the
-** rows are only read, by one plain scan and by a job; and claiming and finishing bundles of which no row is
-** read is timed alone. The file is in WAL mode with synchronous = NORMAL. tests/README.md says how to read
-** what it prints.
+** By hand is what people write: a program that keeps its place in a table of its own, and moves it in the
+** transaction of the output. Both are done twice: row by row, as by a program that computes something of
+** each, and by one INSERT ... SELECT for each bundle. Then the two parts of the difference alone: reading
+** the rows of bundles that are claimed already, and job_next in a transaction that is committed anyhow. The
+** table has 200,000 rows, the file is in WAL mode with synchronous = NORMAL, all statements are prepared
+** once. tests/README.md says how to read what it prints.
 */
 #include <time.h>
 
 #include "database.h"
 
-enum { ROUNDS = 7, ROWS = 200000, BUNDLE = 1000 };
+enum { ROUNDS = 9, ROWS = 200000, BUNDLE = 1000, BUNDLES = ROWS / BUNDLE };
+
+#define CLAIMS "SELECT job_next('job', ?1, 'w', 1000, 60)"
+
+typedef char bundle_text[200];
 
 static double now_in_ms(void) {
   struct timespec now;
@@ -29,93 +34,222 @@ static double median(double *times) {
   return times[ROUNDS / 2];
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
-  sqlite3_stmt *stmt = NULL;
-  if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK) {
-    fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(db));
-    exit(1);
-  }
-  return stmt;
-}
-
 static void check(sqlite3 *db, int rc) {
   if (rc == SQLITE_OK) return;
   fprintf(stderr, "%d: %s\n", rc, sqlite3_errmsg(db));
   exit(1);
 }
 
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
+  sqlite3_stmt *stmt = NULL;
+  check(db, sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL));
+  return stmt;
+}
+
+static void run(sqlite3 *db, sqlite3_stmt *stmt) {
+  check(db, database_step(stmt, NULL, NULL));
+}
+
 static void make_anew(sqlite3 *db) {
-  database_must(db,
-                "DROP TABLE IF EXISTS out; DROP TABLE IF EXISTS job; DROP TABLE IF EXISTS position;"
-                "CREATE TABLE out(id INTEGER PRIMARY KEY, name TEXT);"
-                "CREATE TABLE position(id INTEGER); INSERT INTO position VALUES (0);"
-                "CREATE VIRTUAL TABLE job USING scan_job(events);"
-                "PRAGMA wal_checkpoint(TRUNCATE)");
+  database_must(db, "DROP TABLE IF EXISTS out; DROP TABLE IF EXISTS job; DROP TABLE IF EXISTS place;"
+                    "CREATE TABLE out(id INTEGER PRIMARY KEY, name TEXT);"
+                    "CREATE TABLE place(last INTEGER); INSERT INTO place VALUES (0);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(events);"
+                    "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-static void take(sqlite3 *db, sqlite3_stmt *claim, char bundle[200]) {
-  if (sqlite3_step(claim) != SQLITE_ROW) check(db, sqlite3_reset(claim));
-  const char *text = (const char *)sqlite3_column_text(claim, 0);
-  snprintf(bundle, 200, "%s", text == NULL ? "" : text);
-  check(db, sqlite3_reset(claim));
+/* Ends `bundle` ("": there is none yet) and makes it the next; "": there is no more. */
+static void go_on(sqlite3 *db, sqlite3_stmt *claims, bundle_text bundle) {
+  if (bundle[0] != '\0') check(db, sqlite3_bind_text(claims, 1, bundle, -1, SQLITE_STATIC));
+  if (sqlite3_step(claims) != SQLITE_ROW) check(db, sqlite3_reset(claims));
+  const char *text = (const char *)sqlite3_column_text(claims, 0);
+  snprintf(bundle, sizeof(bundle_text), "%s", text == NULL ? "" : text);
+  check(db, sqlite3_reset(claims));
 }
 
-/*
-** Every bundle: claimed, `rows` of it run (or not), done in the same transaction. With `is_chained` that
-** transaction claims the next one, too.
-*/
-static double time_job(sqlite3 *db, const char *rows_sql, int is_chained) {
+/* --- Whole backfills ---------------------------------------------------------------------- */
+
+static sqlite3_stmt *prepare_output(sqlite3 *db) {
+  return prepare(db, "INSERT INTO out VALUES (?1, ?2)");
+}
+
+/* Writes the output for each row of `rows`; the last id. */
+static int64_t write_each(sqlite3 *db, sqlite3_stmt *rows, sqlite3_stmt *output) {
+  int64_t last = -1;
+  int rc;
+  while ((rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    last = sqlite3_column_int64(rows, 0);
+    const char *name = (const char *)sqlite3_column_text(rows, 1);
+    sqlite3_bind_int64(output, 1, last);
+    sqlite3_bind_text(output, 2, name, sqlite3_column_bytes(rows, 1), SQLITE_TRANSIENT);
+    run(db, output);
+  }
+  check(db, sqlite3_reset(rows));
+  return last;
+}
+
+static double each_by_job(sqlite3 *db) {
   make_anew(db);
-  sqlite3_stmt *claim = prepare(db, "SELECT job_claim('job', 'w', 1000, 60)");
-  sqlite3_stmt *rows = rows_sql == NULL ? NULL : prepare(db, rows_sql);
-  sqlite3_stmt *done = prepare(db, "SELECT job_done('job', ?1)");
+  bundle_text bundle = "";
+  sqlite3_stmt *claims = prepare(db, CLAIMS);
+  sqlite3_stmt *rows = prepare(db, "SELECT id, name FROM job WHERE restriction = ?1");
+  sqlite3_stmt *output = prepare_output(db);
   sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE");
   sqlite3_stmt *commit = prepare(db, "COMMIT");
-  char bundle[200];
   double start = now_in_ms();
-  take(db, claim, bundle);
-  while (bundle[0] != '\0') {
-    check(db, database_step(begin, NULL, NULL));
-    if (rows != NULL) check(db, database_step(rows, bundle, NULL));
-    check(db, database_step(done, bundle, NULL));
-    if (is_chained) take(db, claim, bundle);
-    check(db, database_step(commit, NULL, NULL));
-    if (!is_chained) take(db, claim, bundle);
+  for (go_on(db, claims, bundle); bundle[0] != '\0';) {
+    run(db, begin);
+    sqlite3_bind_text(rows, 1, bundle, -1, SQLITE_STATIC);
+    write_each(db, rows, output);
+    go_on(db, claims, bundle);
+    run(db, commit);
   }
   double time = now_in_ms() - start;
-  sqlite3_finalize(claim);
+  sqlite3_finalize(claims);
   sqlite3_finalize(rows);
-  sqlite3_finalize(done);
+  sqlite3_finalize(output);
   sqlite3_finalize(begin);
   sqlite3_finalize(commit);
   return time;
 }
 
-/* The same by hand, as one would without a job. */
-static double time_by_hand(sqlite3 *db, const char *rows_sql) {
+static double each_by_hand(sqlite3 *db) {
   make_anew(db);
-  sqlite3_stmt *rows = prepare(db, rows_sql);
-  sqlite3_stmt *move =
-      prepare(db, "UPDATE position SET id = (SELECT max(id) FROM (SELECT id FROM events "
-                  "WHERE id > position.id ORDER BY id LIMIT 1000))");
+  sqlite3_stmt *rows =
+      prepare(db, "SELECT id, name FROM events WHERE id > ?1 ORDER BY id LIMIT 1000");
+  sqlite3_stmt *output = prepare_output(db);
+  sqlite3_stmt *move = prepare(db, "UPDATE place SET last = ?1");
+  sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE");
+  sqlite3_stmt *commit = prepare(db, "COMMIT");
   double start = now_in_ms();
-  for (int i = 0; i < ROWS / BUNDLE; i++) {
-    database_must(db, "BEGIN IMMEDIATE");
-    check(db, database_step(rows, NULL, NULL));
-    check(db, database_step(move, NULL, NULL));
-    database_must(db, "COMMIT");
+  for (int64_t last = database_integer(db, "SELECT last FROM place"); last >= 0;) {
+    run(db, begin);
+    sqlite3_bind_int64(rows, 1, last);
+    last = write_each(db, rows, output);
+    if (last >= 0) {
+      sqlite3_bind_int64(move, 1, last);
+      run(db, move);
+    }
+    run(db, commit);
   }
   double time = now_in_ms() - start;
   sqlite3_finalize(rows);
+  sqlite3_finalize(output);
   sqlite3_finalize(move);
+  sqlite3_finalize(begin);
+  sqlite3_finalize(commit);
   return time;
 }
 
-static double time_plain(sqlite3 *db) {
+static double all_by_job(sqlite3 *db) {
+  make_anew(db);
+  bundle_text bundle = "";
+  sqlite3_stmt *claims = prepare(db, CLAIMS);
+  sqlite3_stmt *output =
+      prepare(db, "INSERT INTO out SELECT id, upper(name) FROM job WHERE restriction = ?1");
+  sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE");
+  sqlite3_stmt *commit = prepare(db, "COMMIT");
   double start = now_in_ms();
-  database_must(db, "SELECT count(*), sum(length(name)) FROM events");
-  return now_in_ms() - start;
+  for (go_on(db, claims, bundle); bundle[0] != '\0';) {
+    run(db, begin);
+    check(db, database_step(output, bundle, NULL));
+    go_on(db, claims, bundle);
+    run(db, commit);
+  }
+  double time = now_in_ms() - start;
+  sqlite3_finalize(claims);
+  sqlite3_finalize(output);
+  sqlite3_finalize(begin);
+  sqlite3_finalize(commit);
+  return time;
 }
+
+/*
+** By hand, with a place that is moved, or with nothing that says how far it has come; or with the bookkeeping
+** of a job, though the rows are read from the table.
+*/
+typedef enum place_kind { NO_PLACE, PLACE, JOB } place_kind;
+
+static double all_by_hand(sqlite3 *db, place_kind kind) {
+  make_anew(db);
+  bundle_text bundle = "";
+  int64_t last = 0;
+  sqlite3_stmt *find = prepare(db, "SELECT id FROM events WHERE id > ?1 LIMIT 1 OFFSET 999");
+  sqlite3_stmt *output =
+      prepare(db, "INSERT INTO out SELECT id, upper(name) FROM events WHERE id > ?1 AND id <= ?2");
+  sqlite3_stmt *move = prepare(db, "UPDATE place SET last = ?1");
+  sqlite3_stmt *claims = prepare(db, CLAIMS);
+  sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE");
+  sqlite3_stmt *commit = prepare(db, "COMMIT");
+  double start = now_in_ms();
+  if (kind == JOB) go_on(db, claims, bundle);
+  for (int i = 0; i < BUNDLES; i++) {
+    int64_t next = last + BUNDLE;
+    run(db, begin);
+    if (kind == PLACE) {
+      sqlite3_bind_int64(find, 1, last);
+      if (sqlite3_step(find) == SQLITE_ROW) next = sqlite3_column_int64(find, 0);
+      check(db, sqlite3_reset(find));
+      sqlite3_bind_int64(move, 1, next);
+    }
+    sqlite3_bind_int64(output, 1, last);
+    sqlite3_bind_int64(output, 2, next);
+    run(db, output);
+    if (kind == PLACE) run(db, move);
+    if (kind == JOB) go_on(db, claims, bundle);
+    run(db, commit);
+    last = next;
+  }
+  double time = now_in_ms() - start;
+  sqlite3_finalize(find);
+  sqlite3_finalize(output);
+  sqlite3_finalize(move);
+  sqlite3_finalize(claims);
+  sqlite3_finalize(begin);
+  sqlite3_finalize(commit);
+  return time;
+}
+
+/* --- Reading alone ------------------------------------------------------------------------ */
+
+/* Claims the whole table. */
+static void claim_all(sqlite3 *db, bundle_text bundles[BUNDLES]) {
+  make_anew(db);
+  database_must(db, "BEGIN IMMEDIATE");
+  sqlite3_stmt *claims = prepare(db, CLAIMS);
+  for (int i = 0; i < BUNDLES; i++) {
+    bundles[i][0] = '\0';
+    go_on(db, claims, bundles[i]);
+  }
+  sqlite3_finalize(claims);
+  database_must(db, "COMMIT");
+}
+
+static double read_by_job(sqlite3 *db, bundle_text bundles[BUNDLES]) {
+  sqlite3_stmt *rows =
+      prepare(db, "SELECT count(*), sum(length(name)) FROM job WHERE restriction = ?1");
+  double start = now_in_ms();
+  for (int i = 0; i < BUNDLES; i++) check(db, database_step(rows, bundles[i], NULL));
+  double time = now_in_ms() - start;
+  sqlite3_finalize(rows);
+  return time;
+}
+
+static double read_by_hand(sqlite3 *db) {
+  sqlite3_stmt *rows =
+      prepare(db, "SELECT count(*), sum(length(name)) FROM events WHERE id > ?1 AND id <= ?2");
+  double start = now_in_ms();
+  for (int i = 0; i < BUNDLES; i++) {
+    sqlite3_bind_int64(rows, 1, i * BUNDLE);
+    sqlite3_bind_int64(rows, 2, (i + 1) * BUNDLE);
+    run(db, rows);
+  }
+  double time = now_in_ms() - start;
+  sqlite3_finalize(rows);
+  return time;
+}
+
+/* --- The table ---------------------------------------------------------------------------- */
 
 static void print(const char *what, double *ours, double *theirs, const char *goal) {
   double here = median(ours), there = median(theirs);
@@ -124,29 +258,34 @@ static void print(const char *what, double *ours, double *theirs, const char *go
 
 int main(void) {
   char path[512];
-  double job[ROUNDS], chained[ROUNDS], hand[ROUNDS], read[ROUNDS], plain[ROUNDS], empty[ROUNDS];
+  static bundle_text bundles[BUNDLES];
+  double each[2][ROUNDS], all[2][ROUNDS], reading[2][ROUNDS], keeping[2][ROUNDS];
   sqlite3 *db = database_open(database_path("bench_scan_job", path), 0);
   database_must(
       db,
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
       "CREATE TABLE events(id INTEGER PRIMARY KEY, name TEXT);"
       "INSERT INTO events SELECT value + 1, printf('%090d', value) FROM counting_input(200000)");
-  const char *backfill = "INSERT INTO out SELECT id, upper(name) FROM job WHERE restriction = ?1";
   for (int i = 0; i < ROUNDS; i++) {
-    hand[i] = time_by_hand(
-        db, "INSERT INTO out SELECT id, upper(name) FROM events WHERE id > (SELECT id FROM "
-            "position) ORDER BY id LIMIT 1000");
-    job[i] = time_job(db, backfill, 0);
-    chained[i] = time_job(db, backfill, 1);
-    plain[i] = time_plain(db);
-    read[i] = time_job(db, "SELECT count(*), sum(length(name)) FROM job WHERE restriction = ?1", 0);
-    empty[i] = time_job(db, NULL, 0);
+    each[0][i] = each_by_job(db);
+    each[1][i] = each_by_hand(db);
+    all[0][i] = all_by_job(db);
+    all[1][i] = all_by_hand(db, PLACE);
+    keeping[0][i] = all_by_hand(db, JOB);
+    keeping[1][i] = all_by_hand(db, NO_PLACE);
+    claim_all(db, bundles);
+    reading[0][i] = read_by_job(db, bundles);
+    reading[1][i] = read_by_hand(db);
   }
-  print("a backfill by a job of 1,000-row bundles, against the same by hand", job, hand, "");
-  print("the same, each transaction claiming the next bundle", chained, hand, "");
-  print("reading the rows by a job of 1,000-row bundles, against one plain scan", read, plain, "");
-  print("claims and ends of 1,000-row bundles alone, against a backfill by hand", empty, hand, "");
-  fprintf(stderr, "a claim and an end: %.1f us\n", median(empty) * 1000 * BUNDLE / ROWS);
+  print("a backfill row by row by a job, against one that keeps its place in a table", each[0],
+        each[1], "");
+  print("the same by INSERT ... SELECT", all[0], all[1], "");
+  print("the transactions of its output with job_next in them, against the same without", keeping[0],
+        keeping[1], "");
+  print("reading the rows of claimed bundles, against the same ranges of the table", reading[0],
+        reading[1], "");
+  fprintf(stderr, "job_next: %.1f us\n",
+          (median(keeping[0]) - median(keeping[1])) * 1000 / BUNDLES);
   sqlite3_close(db);
   database_remove(path);
   return 0;
