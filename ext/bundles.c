@@ -166,6 +166,18 @@ tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error
   return tr_restriction_text(&restriction, text, err);
 }
 
+/* --- What a call names -------------------------------------------------------------------- */
+
+tr_code tr_bundle_argument(const char *function, sqlite3_value *value, tr_restriction *restriction,
+                           tr_error *err) {
+  tr_bytes text;
+  tr_error reason;
+  tr_code code = tr_argument_text(function, "bundle", value, &text, err);
+  if (code != TR_OK || tr_restriction_parse(restriction, text, &reason) == TR_OK) return code;
+  tr_value v = tr_value_of_sqlite(value);
+  return tr_argument_refused(err, function, "bundle", &v, &reason);
+}
+
 /* --- Whose it is -------------------------------------------------------------------------- */
 
 /* Says what is wrong with the bundle that the call names. */
@@ -232,9 +244,11 @@ int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundl
   return tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) == 0;
 }
 
-/* Reads the bundle that the call names, in whatever state it is. */
-static tr_code find(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle, tr_error *err) {
+tr_code tr_bundle_find_any(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
+                           tr_error *err) {
   tr_error reason = {0};
+  tr_code code = tr_job_need_keys(job, call->function, err);
+  if (code != TR_OK) return code;
   if (call->bundle->kind != TR_BYTES) return refuse(job, call, "is one of integers", err);
   int is_found = tr_bundle_find(job, &call->bundle->bytes, bundle, &reason);
   if (is_found == 1) return TR_OK;
@@ -248,8 +262,7 @@ static tr_code find(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle, 
 
 tr_code tr_bundle_find_failed(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
                               tr_error *err) {
-  tr_code code = tr_job_need_keys(job, call->function, err);
-  if (code == TR_OK) code = find(job, call, bundle, err);
+  tr_code code = tr_bundle_find_any(job, call, bundle, err);
   if (code != TR_OK || bundle->state == TR_BUNDLE_FAILED) return code;
   return refuse(job, call, "has not failed", err);
 }
@@ -262,8 +275,7 @@ tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *b
       [TR_BUNDLE_DONE] = "is done already",
       [TR_BUNDLE_FAILED] = "has failed; job_retry() makes it pending again",
   };
-  tr_code code = tr_job_need_keys(job, call->function, err);
-  if (code == TR_OK) code = find(job, call, bundle, err);
+  tr_code code = tr_bundle_find_any(job, call, bundle, err);
   if (code != TR_OK) return code;
   if (bundle->state != TR_BUNDLE_CLAIMED) return refuse(job, call, reasons[bundle->state], err);
   return check_owner(job, call, bundle, err);

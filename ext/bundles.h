@@ -72,6 +72,10 @@ tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error
 
 /* --- What a call names -------------------------------------------------------------------- */
 
+/* The argument `bundle` of a function, for the caller to free. TR_INVALID_ARGUMENT: it is no restriction. */
+tr_code tr_bundle_argument(const char *function, sqlite3_value *value, tr_restriction *restriction,
+                           tr_error *err);
+
 typedef struct tr_bundle_call {
   const char *function;
   tr_restriction *bundle;
@@ -83,6 +87,10 @@ typedef struct tr_bundle_call {
 ** such bundle, not claimed, claimed by another since; or the source's key is another (tr_job_need_keys).
 */
 tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
+                           tr_error *err);
+
+/* Finds the bundle that the call names, in whatever state it is. TR_INVALID_STATE: there is no such. */
+tr_code tr_bundle_find_any(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
                            tr_error *err);
 
 /* Finds the failed bundle that the call names. TR_INVALID_STATE: there is no such, or it has not failed. */

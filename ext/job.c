@@ -63,8 +63,10 @@ void tr_job_forget_statements(tr_job *job) {
 static void forget_source(tr_job *job) {
   tr_statement_reader_free(job->keys);
   job->keys = NULL;
-  sqlite3_finalize(job->statements[TR_SOURCE_ROWIDS]);
-  job->statements[TR_SOURCE_ROWIDS] = NULL;
+  for (int i = TR_SOURCE_ROWIDS; i <= TR_SOURCE_VERSION; i++) {
+    sqlite3_finalize(job->statements[i]);
+    job->statements[i] = NULL;
+  }
   if (job->has_source) tr_source_table_free(&job->source);
   job->has_source = 0;
 }
@@ -262,7 +264,9 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
         "SELECT id, schema_version, source_key, declaration, keys_timed, seconds_timed FROM #",
     [TR_JOB_TIME] = "UPDATE # SET keys_timed = ?1, seconds_timed = ?2",
     [TR_BUNDLE_EXPIRED] =
-        "SELECT $ FROM @ WHERE state = 'claimed' AND " EXPIRED " ORDER BY until LIMIT 1",
+        /* An aggregate, for which SQLite need not sort: `bundle` is of the row with the least `until`. */
+    "SELECT bundle, min(until) FROM @ WHERE state = 'claimed' AND " EXPIRED,
+    [TR_BUNDLE_OF_NUMBER] = "SELECT $ FROM @ WHERE bundle = ?1",
     [TR_BUNDLE_FRESH] = "SELECT $ FROM @ WHERE state = 'pending' AND keys IS NULL LIMIT 1",
     [TR_BUNDLE_LARGEST] = "SELECT $ FROM @ WHERE state = 'pending' AND keys >= 0"
                           " ORDER BY keys DESC, bundle LIMIT 1",
@@ -278,7 +282,9 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_RECENT] = "SELECT sum(keys), min(claimed_at), max(finished_at) FROM"
                       " (SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
                       " ORDER BY bundle DESC LIMIT 200)",
-    [TR_SOURCE_ROWIDS] = "SELECT % FROM & WHERE % BETWEEN ?1 AND ?2 ORDER BY % LIMIT 2 OFFSET ?3",
+    /* Without an upper bound: to compare each rowid with it takes as long as to skip over it. */
+    [TR_SOURCE_ROWIDS] = "SELECT % FROM & WHERE % >= ?1 ORDER BY % LIMIT 2 OFFSET ?2",
+    [TR_SOURCE_VERSION] = "PRAGMA ~.schema_version",
 };
 
 /* The columns of a bundle, in the order in which bundles.c reads and binds them. */
@@ -308,6 +314,7 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
     case '$': append_columns(sql); break;
     case '&': tr_sql_append_table(sql, job->source.schema, job->source.name); break;
     case '%': tr_source_append_column(&job->source, -1, sql); break;
+    case '~': tr_sql_append_identifier(sql, job->source.schema); break;
     default: sqlite3_str_append(sql, text, 1);
     }
   }
@@ -539,6 +546,21 @@ tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *trans
   return code;
 }
 
+tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_value *name,
+                     tr_job **job, tr_error *err) {
+  tr_job_transaction ignored = {0};
+  /* Twice where another connection has made the job anew, which the first look finds out. */
+  for (int is_last = 0;; is_last = 1) {
+    tr_code code = tr_jobs_find(jobs, db, function, name, job, err);
+    if (code == TR_OK) code = tr_job_look(*job, function, &ignored, err);
+    if (code == TR_OK || *job == NULL) return code;
+    int is_gone = !(*job)->is_connected;
+    tr_job_release(*job);
+    *job = NULL;
+    if (!is_gone || is_last) return code;
+  }
+}
+
 tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
                      tr_error *err) {
   *transaction = (tr_job_transaction){0};
@@ -620,10 +642,24 @@ static tr_code read_source_again(tr_job *job, const char *function, tr_error *er
   return code;
 }
 
+/* Whether nothing in the source's schema has changed since it was read. -1 failed. */
+static int has_same_schema(tr_job *job, tr_error *err) {
+  sqlite3_stmt *stmt;
+  if (tr_job_statement(job, TR_SOURCE_VERSION, &stmt, err) != TR_OK) return -1;
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row < 0) return -1;
+  int is_same = has_row == 1 && sqlite3_column_int64(stmt, 0) == job->source.schema_version;
+  sqlite3_reset(stmt);
+  return is_same;
+}
+
 tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
   if (job->has_source) {
     tr_error reason;
-    int is_current = tr_source_table_is_current(&job->source, job->db, function, &reason);
+    int is_same = has_same_schema(job, &reason);
+    if (is_same == 1) return TR_OK;
+    int is_current =
+        is_same < 0 ? -1 : tr_source_table_is_current(&job->source, job->db, function, &reason);
     if (is_current == 1) return TR_OK;
     if (is_current < 0) {
       if (err != NULL) *err = reason;

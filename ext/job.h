@@ -9,6 +9,7 @@
 **   job_end.c        done, heartbeat, release, fail, retry
 **   job_rescan.c     looking for rows behind the position
 **   job_progress.c   the table-valued job_progress
+**   job_rowids.c     the table-valued job_rowids
 **   job_functions.c  the SQL functions, which read arguments and call these
 **   job_integrity.c  whether the bundles are what they must be
 **   key_record.c     what keys a bundle had
@@ -43,6 +44,7 @@ typedef enum tr_job_sql {
   TR_JOB_READ,
   TR_JOB_TIME,
   TR_BUNDLE_EXPIRED,
+  TR_BUNDLE_OF_NUMBER,
   TR_BUNDLE_FRESH,
   TR_BUNDLE_LARGEST,
   TR_BUNDLE_OF_START,
@@ -55,6 +57,7 @@ typedef enum tr_job_sql {
   TR_JOB_COUNTS,
   TR_JOB_RECENT,
   TR_SOURCE_ROWIDS,
+  TR_SOURCE_VERSION,
   TR_JOB_STATEMENTS
 } tr_job_sql;
 
@@ -117,6 +120,10 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
                      tr_job **job, tr_error *err);
 void tr_job_release(tr_job *job);
 
+/* The same for who only reads, and has looked at it (tr_job_look). A job of that name made anew is found. */
+tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_value *name,
+                     tr_job **job, tr_error *err);
+
 /*
 ** A number, not 0, that no other connection has, of this process or any other. Leases are marked with it,
 ** so that a connection knows its own claims, however many, from what stands in the table.
@@ -127,7 +134,7 @@ int64_t tr_jobs_mark(const tr_jobs *jobs);
 
 /*
 ** Appends SQL in which @ stands for the table of bundles, # for that of the job, $ for the columns of a
-** bundle; and where the source was read, & for it and % for its rowid.
+** bundle; and where the source was read, & for it, % for its rowid and ~ for its schema.
 */
 void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql);
 

@@ -34,25 +34,24 @@ static void walk_free(walk *w) {
   tr_key_record_free(&w->record);
 }
 
-/* The rowid at `offset` in [first, last] and whether one follows: 1, 0 there are not so many, -1. */
-static int find_rowid(tr_job *job, const int64_t bounds[2], int64_t offset, int64_t *rowid,
-                      int *has_more, tr_error *err) {
+/* The rowid at `offset` from `first` on, and the one behind that: how many of them there are, or -1. */
+static int find_rowids(tr_job *job, int64_t first, int64_t offset, int64_t rowids[2],
+                       tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_SOURCE_ROWIDS, &stmt, err) != TR_OK) return -1;
-  int rc = sqlite3_bind_int64(stmt, 1, bounds[0]);
-  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 2, bounds[1]);
-  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 3, offset);
+  int rc = sqlite3_bind_int64(stmt, 1, first);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 2, offset);
   if (rc != SQLITE_OK) {
     tr_error_of_sqlite(err, job->db, rc);
     return -1;
   }
-  int has_row = tr_job_step(job, stmt, err);
-  if (has_row != 1) return has_row;
-  *rowid = sqlite3_column_int64(stmt, 0);
-  int follows = tr_job_step(job, stmt, err);
-  if (follows >= 0) *has_more = follows;
+  for (int i = 0; i < 2; i++) {
+    int has_row = tr_job_step(job, stmt, err);
+    if (has_row <= 0) return has_row < 0 ? -1 : i;
+    rowids[i] = sqlite3_column_int64(stmt, 0);
+  }
   sqlite3_reset(stmt);
-  return follows < 0 ? -1 : 1;
+  return 2;
 }
 
 /* Reads a bound that is a rowid; leaves `*rowid` alone where there is none. 0: it is neither. */
@@ -63,36 +62,36 @@ static int read_bound(const tr_buffer *bound, int64_t *rowid) {
 
 /*
 ** The short way: where the rowid at `limit` - 1 is just that much above the first, none is missing between,
-** and SQLite has skipped over them in a third of the time that it takes to look at each. 1: `w` is as if
+** and SQLite has skipped over them in a fraction of the time that it takes to look at each. 1: `w` is as if
 ** they had been walked; 0: there are gaps, or not so many; -1.
 */
 static int walk_unbroken(tr_job *job, const tr_bundle *range, int64_t limit, walk *w,
                          tr_error *err) {
   enum { WORTH_IT = 50, REST = 16 };
   int64_t bounds[2] = {INT64_MIN, INT64_MAX};
-  int64_t first = 0;
-  int64_t last = 0;
-  int has_more = 0;
-  if (!w->record.is_rowid || limit < WORTH_IT) return 0;
+  int64_t first[2];
+  int64_t last[2];
+  int may_have_so_many = range->keys < 0 || range->keys >= limit;
+  if (!w->record.is_rowid || limit < WORTH_IT || !may_have_so_many) return 0;
   if (job->gaps > 0) {
     job->gaps--;
     return 0;
   }
   if (!read_bound(&range->start, &bounds[0]) || !read_bound(&range->end, &bounds[1])) return 0;
   if (range->end.size > 0) bounds[1]--;
-  int is_found = find_rowid(job, bounds, 0, &first, &has_more, err);
-  if (is_found == 1) is_found = find_rowid(job, bounds, limit - 1, &last, &has_more, err);
-  if (is_found != 1) return is_found;
-  if ((uint64_t)last - (uint64_t)first != (uint64_t)limit - 1) {
+  int count = find_rowids(job, bounds[0], 0, first, err);
+  if (count > 0) count = find_rowids(job, first[0], limit - 1, last, err);
+  if (count <= 0 || last[0] > bounds[1]) return count < 0 ? -1 : 0;
+  if ((uint64_t)last[0] - (uint64_t)first[0] != (uint64_t)limit - 1) {
     job->gaps = REST;
     return 0;
   }
   uint8_t key[TR_ROWID_KEY_SIZE];
-  tr_byte_key_of_rowid(last, key);
+  tr_byte_key_of_rowid(last[0], key);
   if (tr_buffer_set(&w->last, (tr_bytes){key, sizeof key}, err) != TR_OK) return -1;
-  tr_key_record_add_run(&w->record, first, last);
+  tr_key_record_add_run(&w->record, first[0], last[0]);
   w->count = limit;
-  w->has_more = has_more;
+  w->has_more = count == 2 && last[1] <= bounds[1];
   return 1;
 }
 
@@ -158,7 +157,16 @@ static int find_expired(tr_job *job, const tr_moment *now, tr_bundle *range, tr_
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_EXPIRED, &stmt, err) != TR_OK) return -1;
   int rc = bind_moment(stmt, now);
-  if (rc == SQLITE_OK) return tr_bundle_step(job, stmt, range, err);
+  if (rc == SQLITE_OK) {
+    int has_row = tr_job_step(job, stmt, err);
+    int is_found = has_row == 1 && sqlite3_column_type(stmt, 0) != SQLITE_NULL;
+    int64_t number = sqlite3_column_int64(stmt, 0);
+    sqlite3_reset(stmt);
+    if (!is_found) return has_row < 0 ? -1 : 0;
+    if (tr_job_statement(job, TR_BUNDLE_OF_NUMBER, &stmt, err) != TR_OK) return -1;
+    rc = sqlite3_bind_int64(stmt, 1, number);
+    if (rc == SQLITE_OK) return tr_bundle_step(job, stmt, range, err);
+  }
   tr_error_of_sqlite(err, job->db, rc);
   return -1;
 }
@@ -240,9 +248,14 @@ static tr_code lease_to(tr_bundle *bundle, int64_t mark, const tr_job_transactio
   return tr_buffer_set(&bundle->worker, claim->worker, err);
 }
 
-/* Makes `part` the beginning of `range` up to the last key that was walked, and `range` the rest. */
+/*
+** Makes `part` the beginning of `range` up to the last key that was walked, and `range` the rest. The part
+** keeps the row, and the rest gets a new one: so both are where the last claim wrote, and each claim writes
+** few pages, however many bundles there are.
+*/
 static tr_code cut(tr_job *job, tr_bundle *range, const walk *w, tr_bundle *part, tr_error *err) {
-  *part = (tr_bundle){.claims = range->claims, .failures = range->failures, .seconds = -1};
+  *part = (tr_bundle){
+      .number = range->number, .claims = range->claims, .failures = range->failures, .seconds = -1};
   tr_code code = tr_buffer_set(&part->start, tr_buffer_bytes(&range->start), err);
   if (code == TR_OK) {
     code = tr_job_key_behind(job, tr_buffer_bytes(&w->last), &part->end, err);
@@ -253,6 +266,7 @@ static tr_code cut(tr_job *job, tr_bundle *range, const walk *w, tr_bundle *part
     code = tr_buffer_set(&part->message, tr_buffer_bytes(&range->message), err);
   }
   if (code != TR_OK) return code;
+  range->number = 0;
   range->state = TR_BUNDLE_PENDING;
   tr_bundle_let_go(range);
   range->record.size = 0;
@@ -278,7 +292,7 @@ static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr
   if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
   if (code == TR_OK) {
     code = rest == NULL ? tr_bundles_write(job, bundle, NULL, err)
-                        : tr_bundles_write(job, rest, bundle, err);
+                        : tr_bundles_write(job, bundle, rest, err);
   }
   return code;
 }

@@ -58,16 +58,6 @@ static tr_code lease_argument(const char *function, const char *argument, sqlite
   return tr_argument_error(err, function, argument, &v, "must be from 0 to 1000000000 seconds");
 }
 
-static tr_code bundle_argument(const char *function, sqlite3_value *value,
-                               tr_restriction *restriction, tr_error *err) {
-  tr_bytes text;
-  tr_error reason;
-  tr_code code = tr_argument_text(function, "bundle", value, &text, err);
-  if (code != TR_OK || tr_restriction_parse(restriction, text, &reason) == TR_OK) return code;
-  tr_value v = tr_value_of_sqlite(value);
-  return tr_argument_refused(err, function, "bundle", &v, &reason);
-}
-
 static int is_given(int argc, sqlite3_value **argv, int i) {
   return argc > i && sqlite3_value_type(argv[i]) != SQLITE_NULL;
 }
@@ -77,9 +67,8 @@ static int is_given(int argc, sqlite3_value **argv, int i) {
 /* The arguments from `argv[0]`, the worker, on. */
 static tr_code read_claim(const char *function, int argc, sqlite3_value **argv, tr_claim *claim,
                           tr_error *err) {
-  *claim = (tr_claim){.function = function,
-                      .max_keys = DEFAULT_MAX_KEYS,
-                      .lease_seconds = DEFAULT_LEASE_SECONDS};
+  *claim = (tr_claim){
+      .function = function, .max_keys = DEFAULT_MAX_KEYS, .lease_seconds = DEFAULT_LEASE_SECONDS};
   tr_code code = tr_argument_text(function, "worker", argv[0], &claim->worker, err);
   if (code == TR_OK && is_given(argc, argv, 1)) {
     code = tr_argument_integer(function, "max_keys", argv[1], &claim->max_keys, err);
@@ -109,8 +98,8 @@ static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr
 }
 
 /* `done` is the bundle that the worker has done, or NULL. Both happen, or neither. */
-static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim, tr_restriction *done, sqlite3_context *context,
-                            tr_error *err) {
+static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim,
+                            tr_restriction *done, sqlite3_context *context, tr_error *err) {
   tr_bundle bundle = {0};
   tr_buffer text = {0};
   tr_error reason = {0};
@@ -155,13 +144,13 @@ static void job_next(sqlite3_context *context, int argc, sqlite3_value **argv) {
   tr_job_transaction transaction;
   tr_job *job = NULL;
   if (argc < 3 || argc > 5) {
-    sqlite3_result_error(
-        context, "job_next() takes job, bundle, worker [, max_keys [, lease_seconds]]", -1);
+    sqlite3_result_error(context,
+                         "job_next() takes job, bundle, worker [, max_keys [, lease_seconds]]", -1);
     return;
   }
   int ends_one = is_given(argc, argv, 1);
   tr_code code = read_claim(function, argc - 2, argv + 2, &claim, &err);
-  if (code == TR_OK && ends_one) code = bundle_argument(function, argv[1], &done, &err);
+  if (code == TR_OK && ends_one) code = tr_bundle_argument(function, argv[1], &done, &err);
   if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
   if (code == TR_OK) {
     code = claim_bundle(job, &transaction, &claim, ends_one ? &done : NULL, context, &err);
@@ -257,7 +246,7 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
     return;
   }
   int names_worker = is_given(argc, argv, f->worker_at);
-  tr_code code = bundle_argument(f->name, argv[1], &restriction, &err);
+  tr_code code = tr_bundle_argument(f->name, argv[1], &restriction, &err);
   if (code == TR_OK && names_worker) {
     code = tr_argument_text(f->name, "worker", argv[f->worker_at], &worker, &err);
   }
@@ -306,7 +295,7 @@ static void job_retry(sqlite3_context *context, int argc, sqlite3_value **argv) 
     return;
   }
   int names_bundle = is_given(argc, argv, 1);
-  if (names_bundle) code = bundle_argument(function, argv[1], &restriction, &err);
+  if (names_bundle) code = tr_bundle_argument(function, argv[1], &restriction, &err);
   if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
   if (code == TR_OK) {
     code = names_bundle ? retry_one(job, &restriction, &count, &err) : retry_all(job, &count, &err);

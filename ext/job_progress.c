@@ -239,31 +239,19 @@ static tr_code append_row(const progress *p, tr_row_list *rows, tr_error *err) {
   return code;
 }
 
-static tr_code look(tr_job *job, const char *function, progress *p, tr_error *err) {
-  *p = (progress){0};
-  tr_job_transaction ignored = {0};
-  tr_code code = tr_job_look(job, function, &ignored, err);
-  if (code == TR_OK) code = read_counts(job, p, err);
-  if (code == TR_OK) code = count_remaining(job, function, p, err);
-  return code == TR_OK ? read_rate(job, p, err) : code;
-}
-
 static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows, tr_error *err) {
   static const char function[] = "job_progress";
   tr_jobs *jobs = tr_jobs_of_host(host);
   tr_job *job;
-  progress p;
+  progress p = {0};
   if (jobs == NULL) return tr_error_no_memory(err);
-  /* Twice where another connection has made the job anew, which the first look finds out. */
-  for (int is_last = 0;; is_last = 1) {
-    tr_code code = tr_jobs_find(jobs, tr_host_db(host), function, arguments[0], &job, err);
-    if (code != TR_OK) return code;
-    code = look(job, function, &p, err);
-    int is_gone = !job->is_connected;
-    tr_job_release(job);
-    if (is_gone && !is_last) continue;
-    return code == TR_OK ? append_row(&p, rows, err) : code;
-  }
+  tr_code code = tr_jobs_look(jobs, tr_host_db(host), function, arguments[0], &job, err);
+  if (code != TR_OK) return code;
+  code = read_counts(job, &p, err);
+  if (code == TR_OK) code = count_remaining(job, function, &p, err);
+  if (code == TR_OK) code = read_rate(job, &p, err);
+  tr_job_release(job);
+  return code == TR_OK ? append_row(&p, rows, err) : code;
 }
 
 const tr_table_function tr_job_progress = {

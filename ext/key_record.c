@@ -113,3 +113,20 @@ int tr_key_runs_contain(tr_key_runs *runs, tr_bytes key) {
   while (runs->has_run && runs->last < number) next_run(runs);
   return runs->has_run && runs->from <= number;
 }
+
+/* The rowid of a number counted from the lowest. */
+static int64_t rowid_of(uint64_t number) {
+  return (int64_t)(number ^ UINT64_C(1) << 63);
+}
+
+int tr_key_runs_next(tr_key_runs *runs, int64_t *first, int64_t *last) {
+  next_run(runs);
+  if (!runs->has_run) return 0;
+  *first = rowid_of(runs->from);
+  *last = rowid_of(runs->last);
+  return 1;
+}
+
+int tr_key_runs_reach(const tr_key_runs *runs, tr_bytes end) {
+  return runs->has_run && end.size == TR_ROWID_KEY_SIZE && runs->last >= number_of(end) - 1;
+}

@@ -53,4 +53,10 @@ int tr_key_runs_begin(tr_key_runs *runs, tr_bytes bytes);
 /* Whether the record has the key. To be asked in ascending order. */
 int tr_key_runs_contain(tr_key_runs *runs, tr_bytes key);
 
+/* The next run as rowids, instead of asking for keys: 1, or 0 behind the last. */
+int tr_key_runs_next(tr_key_runs *runs, int64_t *first, int64_t *last);
+
+/* Whether the record has all that lie between the key that was asked for last, which it has, and `end`. */
+int tr_key_runs_reach(const tr_key_runs *runs, tr_bytes end);
+
 #endif

@@ -24,6 +24,7 @@
 #include "job_functions.h"
 #include "job_integrity.h"
 #include "job_progress.h"
+#include "job_rowids.h"
 #include "key_record.h"
 #include "surfaces.h"
 
@@ -274,12 +275,18 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
   return SQLITE_OK;
 }
 
-/* Goes on to the next row, from the present one on, that belongs to the bundle. */
+/*
+** Goes on to the next row, from the present one on, that belongs to the bundle. Where the run of rowids in
+** which it lies reaches the end of the bundle, all others belong to it as well.
+*/
 static int skip_others(job_cursor *cursor) {
   int rc = SQLITE_OK;
   while (rc == SQLITE_OK && cursor->has_runs && !cursor->scan.is_eof &&
          !tr_key_runs_contain(&cursor->runs, tr_tracked_scan_key(&cursor->scan.scan))) {
     rc = tr_scan_next(&cursor->scan.base);
+  }
+  if (cursor->has_runs && tr_key_runs_reach(&cursor->runs, tr_buffer_bytes(&cursor->bundle.end))) {
+    cursor->has_runs = 0;
   }
   return rc;
 }
@@ -404,5 +411,6 @@ int tr_register_scan_job(tr_host *host) {
   int rc = tr_host_register_module(host, module_name, &module.v3);
   if (rc == SQLITE_OK) rc = tr_register_job_functions(host);
   if (rc == SQLITE_OK) rc = tr_host_register_table_function(host, &tr_job_progress);
+  if (rc == SQLITE_OK) rc = tr_host_register_table_function(host, &tr_job_rowids);
   return rc;
 }

@@ -133,44 +133,46 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   return code;
 }
 
-static tr_code take_own(tr_tracked_scan *scan, const tr_scan_request *request, tr_error *err) {
+/* Without a name: the statement reader alone, over the restriction cut to what was asked for. */
+static int begin_plain(tr_tracked_scan *scan, tr_statement_reader *statement_reader,
+                       const tr_scan_request *request, tr_error *err) {
   tr_restriction cut;
-  tr_code code = cut_restriction(request, &cut, err);
-  if (code != TR_OK) return code;
-  code = tr_tracker_create(&cut, &scan->own, err);
+  if (cut_restriction(request, &cut, err) != TR_OK) return -1;
+  scan->rows = statement_reader;
+  tr_code code = tr_statement_reader_open(statement_reader, tr_buffer_bytes(&cut.bytes.start),
+                                          tr_buffer_bytes(&cut.bytes.end), err);
   tr_restriction_free(&cut);
-  return code;
+  return code == TR_OK ? tr_statement_reader_next(scan->rows, &scan->position, err) : -1;
+}
+
+static int begin_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
+                       tr_statement_reader *statement_reader, const tr_scan_request *request,
+                       tr_error *err) {
+  tr_restriction place = {0};
+  if (take_named(scan, trackers, statement_reader, request, err) != TR_OK) return -1;
+  tr_tracker *tracker = scan->named->tracker;
+  if (tr_tracker_is_done(tracker)) return 0;
+  if (place_of(tracker, &place, err) != TR_OK) return -1;
+  tr_code code = tr_statement_reader_open(statement_reader, tr_buffer_bytes(&place.bytes.start),
+                                          tr_buffer_bytes(&place.bytes.end), err);
+  tr_restriction_free(&place);
+  if (code != TR_OK) return -1;
+  tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader, tracker);
+  scan->is_reading = 1;
+  return tr_reader_start(&scan->reader, err);
 }
 
 int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                           tr_statement_reader *statement_reader, const tr_scan_request *request,
                           tr_error *err) {
-  tr_restriction place = {0};
-  *scan = (tr_tracked_scan){0};
-  tr_code code = TR_OK;
-  if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
-    code = refuse_integers(request->function, "restriction", err);
-  } else if (request->tracker != NULL) {
-    code = take_named(scan, trackers, statement_reader, request, err);
-  } else {
-    code = take_own(scan, request, err);
-  }
-  tr_tracker *tracker = scan->named != NULL ? scan->named->tracker : scan->own;
-  if (code == TR_OK && scan->named != NULL && tr_tracker_is_done(tracker)) {
-    tr_tracked_scan_end(scan);
-    return 0;
-  }
-  if (code == TR_OK) code = place_of(tracker, &place, err);
-  if (code == TR_OK) {
-    code = tr_statement_reader_open(statement_reader, tr_buffer_bytes(&place.bytes.start),
-                                    tr_buffer_bytes(&place.bytes.end), err);
-    tr_restriction_free(&place);
-  }
   int has_row = -1;
-  if (code == TR_OK) {
-    tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader, tracker);
-    scan->is_reading = 1;
-    has_row = tr_reader_start(&scan->reader, err);
+  *scan = (tr_tracked_scan){0};
+  if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
+    refuse_integers(request->function, "restriction", err);
+  } else if (request->tracker != NULL) {
+    has_row = begin_named(scan, trackers, statement_reader, request, err);
+  } else {
+    has_row = begin_plain(scan, statement_reader, request, err);
   }
   if (has_row != 1) tr_tracked_scan_end(scan);
   return has_row;
@@ -178,10 +180,10 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
 
 void tr_tracked_scan_end(tr_tracked_scan *scan) {
   if (scan->is_reading) tr_reader_close(&scan->reader);
+  if (scan->rows != NULL) tr_statement_reader_reset(scan->rows);
   if (scan->named != NULL) {
     tr_named_tracker_end_scan(scan->named);
     tr_named_tracker_release(scan->named);
   }
-  tr_tracker_free(scan->own);
   *scan = (tr_tracked_scan){0};
 }

@@ -1,10 +1,11 @@
 /*
-** A scan whose every row is claimed: a statement reader, a bounded reader over it, and the tracker that
-** decides, a named one or one of its own.
+** A scan of a table that others can split: a statement reader, a bounded reader over it, and the tracker of a
+** name, which claims every row before it is given.
 **
 ** With a name that is not open, the tracker is opened over the restriction cut to the keys that the query
 ** asks for, and stays open after the scan. A name that is open keeps its range, and the scan goes on
-** behind the last key that was attempted.
+** behind the last key that was attempted. Without a name nobody else could know of the scan: there is nothing
+** to claim, and the rows are what the statement reader gives.
 **
 ** Thread-safety: belongs to the thread of its connection; its tracker may be split by any other.
 */
@@ -18,15 +19,17 @@
 /* All zero is a scan that has not begun. */
 typedef struct tr_tracked_scan {
   tr_named_tracker *named; /* with a name: a reference, taken for this scan */
-  tr_tracker *own;         /* without */
   tr_reader reader;
   int is_reading; /* `reader` is to be closed */
+
+  tr_statement_reader *rows; /* without: borrowed, to be reset */
+  tr_position position;      /* of the present row */
 } tr_tracked_scan;
 
 /* What is to be scanned. All is borrowed for the call. */
 typedef struct tr_scan_request {
   const char *function;
-  const tr_bytes *tracker;            /* its name; NULL: a tracker of its own */
+  const tr_bytes *tracker;            /* its name; NULL: none */
   const tr_restriction *restriction;  /* NULL: all keys */
   const tr_byte_key_range *asked_for; /* the keys that the query's terms leave */
 } tr_scan_request;
@@ -42,12 +45,13 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
 
 /* The next row: 1, 0, -1. At the end and on failure the scan has let its tracker go. */
 static inline int tr_tracked_scan_next(tr_tracked_scan *scan, tr_error *err) {
-  return tr_reader_advance(&scan->reader, err);
+  if (scan->rows == NULL) return tr_reader_advance(&scan->reader, err);
+  return tr_statement_reader_next(scan->rows, &scan->position, err);
 }
 
 /* The present row's key, borrowed until the next row. */
 static inline tr_bytes tr_tracked_scan_key(const tr_tracked_scan *scan) {
-  return scan->reader.position.key;
+  return scan->rows == NULL ? scan->reader.position.key : scan->position.key;
 }
 
 /* Ends the scan. What was not advanced to was never claimed. Does nothing to one that has not begun. */

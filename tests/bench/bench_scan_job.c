@@ -51,11 +51,12 @@ static void run(sqlite3 *db, sqlite3_stmt *stmt) {
 }
 
 static void make_anew(sqlite3 *db) {
-  database_must(db, "DROP TABLE IF EXISTS out; DROP TABLE IF EXISTS job; DROP TABLE IF EXISTS place;"
-                    "CREATE TABLE out(id INTEGER PRIMARY KEY, name TEXT);"
-                    "CREATE TABLE place(last INTEGER); INSERT INTO place VALUES (0);"
-                    "CREATE VIRTUAL TABLE job USING scan_job(events);"
-                    "PRAGMA wal_checkpoint(TRUNCATE)");
+  database_must(db,
+                "DROP TABLE IF EXISTS out; DROP TABLE IF EXISTS job; DROP TABLE IF EXISTS place;"
+                "CREATE TABLE out(id INTEGER PRIMARY KEY, name TEXT);"
+                "CREATE TABLE place(last INTEGER); INSERT INTO place VALUES (0);"
+                "CREATE VIRTUAL TABLE job USING scan_job(events);"
+                "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /* Ends `bundle` ("": there is none yet) and makes it the next; "": there is no more. */
@@ -141,12 +142,11 @@ static double each_by_hand(sqlite3 *db) {
   return time;
 }
 
-static double all_by_job(sqlite3 *db) {
+static double all_by_job(sqlite3 *db, const char *output_sql) {
   make_anew(db);
   bundle_text bundle = "";
   sqlite3_stmt *claims = prepare(db, CLAIMS);
-  sqlite3_stmt *output =
-      prepare(db, "INSERT INTO out SELECT id, upper(name) FROM job WHERE restriction = ?1");
+  sqlite3_stmt *output = prepare(db, output_sql);
   sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE");
   sqlite3_stmt *commit = prepare(db, "COMMIT");
   double start = now_in_ms();
@@ -225,9 +225,8 @@ static void claim_all(sqlite3 *db, bundle_text bundles[BUNDLES]) {
   database_must(db, "COMMIT");
 }
 
-static double read_by_job(sqlite3 *db, bundle_text bundles[BUNDLES]) {
-  sqlite3_stmt *rows =
-      prepare(db, "SELECT count(*), sum(length(name)) FROM job WHERE restriction = ?1");
+static double read_by_job(sqlite3 *db, bundle_text bundles[BUNDLES], const char *sql) {
+  sqlite3_stmt *rows = prepare(db, sql);
   double start = now_in_ms();
   for (int i = 0; i < BUNDLES; i++) check(db, database_step(rows, bundles[i], NULL));
   double time = now_in_ms() - start;
@@ -259,7 +258,7 @@ static void print(const char *what, double *ours, double *theirs, const char *go
 int main(void) {
   char path[512];
   static bundle_text bundles[BUNDLES];
-  double each[2][ROUNDS], all[2][ROUNDS], reading[2][ROUNDS], keeping[2][ROUNDS];
+  double each[2][ROUNDS], all[3][ROUNDS], reading[3][ROUNDS], keeping[2][ROUNDS];
   sqlite3 *db = database_open(database_path("bench_scan_job", path), 0);
   database_must(
       db,
@@ -269,21 +268,33 @@ int main(void) {
   for (int i = 0; i < ROUNDS; i++) {
     each[0][i] = each_by_job(db);
     each[1][i] = each_by_hand(db);
-    all[0][i] = all_by_job(db);
+    all[0][i] =
+        all_by_job(db, "INSERT INTO out SELECT id, upper(name) FROM job WHERE restriction = ?1");
     all[1][i] = all_by_hand(db, PLACE);
+    all[2][i] =
+        all_by_job(db, "INSERT INTO out SELECT e.id, upper(e.name) FROM job_rowids('job', "
+                       "?1) AS r CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last");
     keeping[0][i] = all_by_hand(db, JOB);
     keeping[1][i] = all_by_hand(db, NO_PLACE);
     claim_all(db, bundles);
-    reading[0][i] = read_by_job(db, bundles);
+    reading[0][i] = read_by_job(
+        db, bundles, "SELECT count(*), sum(length(name)) FROM job WHERE restriction = ?1");
     reading[1][i] = read_by_hand(db);
+    reading[2][i] =
+        read_by_job(db, bundles,
+                    "SELECT count(*), sum(length(e.name)) FROM job_rowids('job', ?1) AS "
+                    "r CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last");
   }
   print("a backfill row by row by a job, against one that keeps its place in a table", each[0],
         each[1], "");
   print("the same by INSERT ... SELECT", all[0], all[1], "");
-  print("the transactions of its output with job_next in them, against the same without", keeping[0],
-        keeping[1], "");
+  print("the same by INSERT ... SELECT and job_rowids", all[2], all[1], "");
+  print("the transactions of its output with job_next in them, against the same without",
+        keeping[0], keeping[1], "");
   print("reading the rows of claimed bundles, against the same ranges of the table", reading[0],
         reading[1], "");
+  print("the same rows by job_rowids, against the same ranges of the table", reading[2], reading[1],
+        "");
   fprintf(stderr, "job_next: %.1f us\n",
           (median(keeping[0]) - median(keeping[1])) * 1000 / BUNDLES);
   sqlite3_close(db);

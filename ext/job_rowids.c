@@ -1,0 +1,73 @@
+/*
+** job_rowids(job, bundle): the rowids that a bundle had when it was claimed, each unbroken run of them a row
+** [first, last].
+**
+** Through the job's table a row passes two statements, which takes twice the time of reading it. Joined
+** with these ranges the source is read by SQLite alone, and gives the very rows that the job's table would:
+**
+**   FROM job_rowids('backfill', :bundle) AS r CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last
+**
+** The record of the claim (key_record.h) is all that it takes; of keys that are no rowids there is none.
+*/
+#include "job_rowids.h"
+
+#include "bundles.h"
+#include "key_record.h"
+
+static const char function[] = "job_rowids";
+
+static tr_code append_runs(const tr_job *job, const tr_bundle *bundle, tr_row_list *rows,
+                           tr_error *err) {
+  tr_key_runs runs;
+  int64_t first;
+  int64_t last;
+  tr_code code = TR_OK;
+  if (!tr_key_runs_begin(&runs, tr_buffer_bytes(&bundle->record))) {
+    return tr_error_set(err, TR_INVALID_STATE, "%s: this bundle of job %s is not claimed", function,
+                        job->name);
+  }
+  while (code == TR_OK && tr_key_runs_next(&runs, &first, &last)) {
+    tr_value row[] = {tr_value_integer(first), tr_value_integer(last)};
+    code = tr_row_list_append(rows, row, err);
+  }
+  return code;
+}
+
+static tr_code fill_from(tr_job *job, tr_restriction *restriction, tr_row_list *rows,
+                         tr_error *err) {
+  tr_bundle bundle = {0};
+  tr_bundle_call named = {function, restriction, NULL};
+  tr_code code = tr_bundle_find_any(job, &named, &bundle, err);
+  if (code == TR_OK && job->source.key.form != TR_KEY_ROWID) {
+    code = tr_error_set(err, TR_INVALID_STATE, "%s: the key of job %s is %s, and not the rowid",
+                        function, job->name, job->source_key);
+  }
+  if (code == TR_OK) code = append_runs(job, &bundle, rows, err);
+  tr_bundle_free(&bundle);
+  return code;
+}
+
+static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows, tr_error *err) {
+  tr_jobs *jobs = tr_jobs_of_host(host);
+  tr_restriction restriction = {0};
+  tr_job *job = NULL;
+  if (jobs == NULL) return tr_error_no_memory(err);
+  tr_code code = tr_bundle_argument(function, arguments[1], &restriction, err);
+  if (code == TR_OK) {
+    code = tr_jobs_look(jobs, tr_host_db(host), function, arguments[0], &job, err);
+  }
+  if (code == TR_OK) code = fill_from(job, &restriction, rows, err);
+  tr_restriction_free(&restriction);
+  tr_job_release(job);
+  return code;
+}
+
+const tr_table_function tr_job_rowids = {
+    .name = "job_rowids",
+    .declaration = "CREATE TABLE x(first INTEGER, last INTEGER, job HIDDEN, bundle HIDDEN)",
+    .column_count = 2,
+    .risk = SQLITE_VTAB_DIRECTONLY,
+    .required_count = 2,
+    .arguments = {"job", "bundle"},
+    .fill = fill,
+};

@@ -1,0 +1,273 @@
+/*
+** scan_job: the loop of a worker. job_next, which ends one bundle and claims another in one call, and job_rowids,
+** by which it reads the rows from the table itself.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "database.h"
+
+static void close_database(sqlite3 *db) {
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void assert_refused(const char *answer, const char *why) {
+  if (strncmp(answer, "error: ", 7) != 0 || strstr(answer, why) == NULL) {
+    fail_msg("'%s' instead of an error with '%s'", answer, why);
+  }
+}
+
+/* A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments. */
+static sqlite3 *with_job(int rows, const char *arguments) {
+  char sql[512];
+  sqlite3 *db = database_open(":memory:", 0);
+  snprintf(sql, sizeof sql,
+           "CREATE TABLE events(id INTEGER PRIMARY KEY, v);"
+           "INSERT INTO events SELECT value + 1, 0 FROM counting_input(%d);"
+           "CREATE TABLE out(id);"
+           "CREATE VIRTUAL TABLE job USING scan_job(events%s)",
+           rows, arguments);
+  database_must(db, sql);
+  return db;
+}
+
+/* job_next('job', bundle, rest); NULL is no bundle. */
+static const char *next(sqlite3 *db, const char *bundle, const char *rest) {
+  char sql[400];
+  snprintf(sql, sizeof sql, "SELECT job_next('job', nullif('%s', ''), %s)",
+           bundle == NULL ? "" : bundle, rest);
+  const char *text = database_text(db, sql);
+  return text[0] == '\0' ? NULL : text;
+}
+
+/* The bundles as `state:keys:claims:worker`, in the order of their keys. */
+static const char *states(sqlite3 *db) {
+  return database_text(db,
+                       "SELECT group_concat(state || ':' || keys || ':' || claims || ':' || "
+                       "ifnull(worker, '-'), ' ')"
+                       " FROM (SELECT * FROM job_bundles WHERE keys NOT NULL ORDER BY start_key)");
+}
+
+/* --- job_next ------------------------------------------------------------------------------- */
+
+static void one_call_ends_a_bundle_and_claims_the_next(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(25, "");
+  int bundles = 0;
+  for (const char *bundle = next(db, NULL, "'w', 10"); bundle != NULL; bundles++) {
+    char sql[300];
+    database_must(db, "BEGIN IMMEDIATE");
+    snprintf(sql, sizeof sql, "INSERT INTO out SELECT id FROM job WHERE restriction = '%s'",
+             bundle);
+    database_must(db, sql);
+    bundle = next(db, bundle, "'w', 10");
+    database_must(db, "COMMIT");
+  }
+  assert_int_equal(bundles, 3);
+  assert_string_equal(states(db), "done:10:1:w done:10:1:w done:5:1:w");
+  assert_int_equal(database_integer(db, "SELECT count(DISTINCT id) * 100 + count(*) FROM out"),
+                   2525);
+  close_database(db);
+}
+
+static void both_are_rolled_back_together(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(20, "");
+  const char *first = next(db, NULL, "'w', 10");
+  const char *taken =
+      database_text(db, "SELECT group_concat(quote(start_key) || state) FROM job_bundles");
+  database_must(db, "BEGIN IMMEDIATE");
+  assert_non_null(next(db, first, "'w', 10"));
+  database_must(db, "ROLLBACK");
+  assert_string_equal(
+      database_text(db, "SELECT group_concat(quote(start_key) || state) FROM job_bundles"), taken);
+  database_must(db, "BEGIN; SAVEPOINT s");
+  const char *second = next(db, first, "'w', 10");
+  database_must(db, "ROLLBACK TO s; COMMIT");
+  assert_string_equal(states(db), "claimed:10:1:w");
+  assert_refused(next(db, second, "'w', 10"), "is not there");
+  assert_string_equal(next(db, first, "'w', 10"), second);
+  assert_string_equal(states(db), "done:10:1:w claimed:10:1:w");
+  close_database(db);
+}
+
+/* A refusal changes nothing: neither is the bundle done, nor another claimed. */
+static void what_is_not_the_workers_is_refused_whole(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(20, "");
+  char bundle[200];
+  snprintf(bundle, sizeof bundle, "%s", next(db, NULL, "'w', 10"));
+  assert_refused(next(db, bundle, "'other', 10"), "job_next: bundle");
+  assert_refused(next(db, bundle, "'other', 10"), "is now claimed by worker 'w'");
+  assert_refused(next(db, bundle, "'w', 0"), "job_next(): argument max_keys = 0");
+  assert_refused(next(db, bundle, "'w', 10, -1"), "job_next(): argument lease_seconds");
+  assert_refused(next(db, bundle, "NULL"), "job_next(): argument worker");
+  assert_refused(next(db, "everything", "'w'"), "job_next(): argument bundle");
+  assert_refused(database_text(db, "SELECT job_next('job', NULL)"), "job_next() takes");
+  assert_string_equal(states(db), "claimed:10:1:w");
+  assert_non_null(next(db, bundle, "'w', 10"));
+  assert_refused(next(db, bundle, "'w', 10"), "is done already");
+  assert_string_equal(states(db), "done:10:1:w claimed:10:1:w");
+  close_database(db);
+}
+
+/* How long the bundle took that the same call ended decides how large the next one is. */
+static void the_size_follows_from_the_bundle_just_done(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(2000, ", target_seconds(10)");
+  const char *bundle = next(db, NULL, "'w', 1000");
+  assert_int_equal(database_integer(db, "SELECT keys FROM job_bundles WHERE state = 'claimed'"),
+                   100);
+  /* As if its 100 keys had taken 100 seconds. */
+  database_must(db, "UPDATE job_bundles SET since = since - 100000000 WHERE state = 'claimed'");
+  assert_non_null(next(db, bundle, "'w', 1000"));
+  int64_t keys = database_integer(db, "SELECT keys FROM job_bundles WHERE state = 'claimed'");
+  assert_in_range(keys, 9, 10);
+  close_database(db);
+}
+
+/* However many bundles there are, a claim writes where the last one wrote: the rest has the newest row. */
+static void the_rest_of_the_table_has_the_newest_row(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(100, "");
+  const char *bundle = NULL;
+  for (int i = 0; i < 5; i++) bundle = next(db, bundle, "'w', 10");
+  assert_int_equal(database_integer(db, "SELECT bundle = (SELECT max(bundle) FROM job_bundles)"
+                                        " FROM job_bundles WHERE keys IS NULL"),
+                   1);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM job_bundles"), 6);
+  close_database(db);
+}
+
+/* --- Unbroken runs -------------------------------------------------------------------------- */
+
+typedef struct run_case {
+  const char *what;
+  const char *change; /* before the claim of 100 keys */
+  int keys;           /* of the bundle */
+  int64_t last;       /* rowid of it */
+} run_case;
+
+/* The short way over rowids without gaps must count as the long one does. */
+static void rowids_are_counted_right_with_and_without_gaps(void **state) {
+  (void)state;
+  static const run_case cases[] = {
+      {"unbroken", "SELECT 1", 100, 100},
+      {"a gap in the first hundred", "DELETE FROM events WHERE id = 50", 100, 101},
+      {"a gap at the hundredth", "DELETE FROM events WHERE id = 100", 100, 101},
+      {"begins late", "DELETE FROM events WHERE id <= 500", 100, 600},
+      {"just so many", "DELETE FROM events WHERE id > 100", 100, 100},
+      {"fewer", "DELETE FROM events WHERE id > 99", 99, 99},
+      {"at the greatest rowid",
+       "DELETE FROM events; INSERT INTO events SELECT 9223372036854775807 - value, 0 FROM "
+       "counting_input(100)",
+       100, INT64_MAX},
+      {"at the lowest rowid",
+       "INSERT INTO events SELECT -9223372036854775807 - 1 + value, 0 FROM counting_input(100)",
+       100, INT64_MIN + 99},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char sql[300];
+    sqlite3 *db = with_job(1000, "");
+    database_must(db, cases[i].change);
+    char bundle[200];
+    snprintf(bundle, sizeof bundle, "%s", next(db, NULL, "'w', 100"));
+    print_message("%s: %s\n", cases[i].what, bundle);
+    snprintf(sql, sizeof sql, "SELECT max(id) FROM job WHERE restriction = '%s'", bundle);
+    assert_int_equal(database_integer(db, sql), cases[i].last);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE restriction = '%s'", bundle);
+    assert_int_equal(database_integer(db, sql), cases[i].keys);
+    /* Given back and claimed again it is the same, though its range has an end now. */
+    snprintf(sql, sizeof sql, "SELECT job_release('job', '%s')", bundle);
+    database_must(db, sql);
+    while (next(db, NULL, "'w', 100") != NULL) continue;
+    snprintf(sql, sizeof sql,
+             "SELECT keys FROM job_bundles WHERE state = 'claimed' AND "
+             "byte_key_range(start_key, end_key) = '%s'",
+             bundle);
+    assert_int_equal(database_integer(db, sql), cases[i].keys);
+    close_database(db);
+  }
+}
+
+/* --- job_rowids ----------------------------------------------------------------------------- */
+
+static const char *rowids(sqlite3 *db, const char *bundle) {
+  char sql[300];
+  snprintf(sql, sizeof sql,
+           "SELECT group_concat(first || '-' || last, ' ') FROM job_rowids('job', '%s')", bundle);
+  return database_text(db, sql);
+}
+
+/* Joined with the source they are the rows that the job's table gives, whatever has come and gone since. */
+static void rowids_are_the_bundle_as_it_was_claimed(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(30, "");
+  database_must(db, "DELETE FROM events WHERE id IN (4, 5, 9)");
+  const char *bundle = next(db, NULL, "'w', 10");
+  assert_string_equal(rowids(db, bundle), "1-3 6-8 10-13");
+  database_must(db, "INSERT INTO events VALUES (4, 0), (-7, 0); DELETE FROM events WHERE id = 11");
+  assert_string_equal(rowids(db, bundle), "1-3 6-8 10-13");
+  char sql[500];
+  snprintf(sql, sizeof sql,
+           "SELECT (SELECT group_concat(id) FROM job WHERE restriction = '%s') ="
+           " (SELECT group_concat(e.id) FROM job_rowids('job', '%s') AS r"
+           "  CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last)",
+           bundle, bundle);
+  assert_int_equal(database_integer(db, sql), 1);
+  /* What was left out is found behind. */
+  next(db, bundle, "'w', 100");
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 2);
+  close_database(db);
+}
+
+static void rowids_reach_from_the_lowest_to_the_greatest(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(3, "");
+  database_must(db,
+                "INSERT INTO events VALUES (9223372036854775807, 0), (-9223372036854775808, 0)");
+  assert_string_equal(
+      rowids(db, next(db, NULL, "'w', 10")),
+      "-9223372036854775808--9223372036854775808 1-3 9223372036854775807-9223372036854775807");
+  close_database(db);
+}
+
+static void rowids_are_refused_with_the_reason(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(20, "");
+  const char *bundle = next(db, NULL, "'w', 10");
+  char sql[300];
+  assert_refused(rowids(db, "x"), "job_rowids(): argument bundle = 'x'");
+  assert_refused(rowids(db, "{\"start\":\"\",\"end\":\"00\"}"), "is not there");
+  assert_refused(database_text(db, "SELECT * FROM job_rowids('job')"), "bundle");
+  assert_refused(
+      database_text(db, "SELECT * FROM job_rowids('no', '{\"start\":\"\",\"end\":\"\"}')"),
+      "there is no such job");
+  snprintf(sql, sizeof sql, "SELECT job_release('job', '%s')", bundle);
+  database_must(db, sql);
+  assert_refused(rowids(db, bundle), "this bundle of job job is not claimed");
+  database_must(db, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;"
+                    "INSERT INTO t VALUES ('a'), ('b');"
+                    "CREATE VIRTUAL TABLE texts USING scan_job(t)");
+  assert_refused(database_text(db, "SELECT * FROM job_rowids('texts', job_claim('texts', 'w', 1))"),
+                 "the key of job texts is text(k), and not the rowid");
+  close_database(db);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_call_ends_a_bundle_and_claims_the_next),
+      cmocka_unit_test(both_are_rolled_back_together),
+      cmocka_unit_test(what_is_not_the_workers_is_refused_whole),
+      cmocka_unit_test(the_size_follows_from_the_bundle_just_done),
+      cmocka_unit_test(the_rest_of_the_table_has_the_newest_row),
+      cmocka_unit_test(rowids_are_counted_right_with_and_without_gaps),
+      cmocka_unit_test(rowids_are_the_bundle_as_it_was_claimed),
+      cmocka_unit_test(rowids_reach_from_the_lowest_to_the_greatest),
+      cmocka_unit_test(rowids_are_refused_with_the_reason),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
