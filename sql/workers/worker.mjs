@@ -1,15 +1,21 @@
-import Database from "better-sqlite3";
-const db = new Database(process.argv[2], { timeout: 30000 });
+import { DatabaseSync } from "node:sqlite";
+const db = new DatabaseSync(process.argv[2], { allowExtension: true, timeout: 30000 });
 db.loadExtension("./tranche");
-const claim = db.prepare("SELECT job_claim('backfill', ?, 100, 60)").pluck();
+const worker = `node-${process.pid}`;
+const next = db.prepare("SELECT job_next('backfill', ?, ?, 100, 60) AS bundle");
 const output = db.prepare("INSERT INTO out SELECT id, upper(name) FROM backfill WHERE restriction = ?");
-const done = db.prepare("SELECT job_done('backfill', ?)");
 const fail = db.prepare("SELECT job_fail('backfill', ?, ?)");
-const work = db.transaction((bundle) => { output.run(bundle); done.get(bundle); });
-for (let bundle; (bundle = claim.get(`node-${process.pid}`)); ) {
-  try { work.immediate(bundle); } catch (error) {
+for (let { bundle } = next.get(null, worker), following; bundle; bundle = following.bundle) {
+  try {
+    db.exec("BEGIN IMMEDIATE");
+    output.run(bundle);
+    following = next.get(bundle, worker);
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
     try { fail.get(bundle, error.message); } catch (lost) {
       console.error(`${error.message}\n${lost.message}`); // another worker has the bundle: go on
     }
+    following = next.get(null, worker);
   }
 }

@@ -3,6 +3,7 @@ import contextlib
 import io
 import os
 import pathlib
+import platform
 import re
 import shutil
 import sqlite3
@@ -16,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKERS = ROOT / "sql" / "workers"
 TRANCHE = pathlib.Path(os.environ.get("TRANCHE", ROOT / "tranche")).with_suffix(".so")
 ROWS = 2000
+NODE_VERSION = "24.22.3"  # what is fetched where the one at hand is too old
+WITHOUT_WARNING = ["--disable-warning=ExperimentalWarning"]  # that of node:sqlite
 
 
 def connect(path):
@@ -25,16 +28,47 @@ def connect(path):
     return db
 
 
-def why_not_node():
-    """Why the Node worker cannot run here, or None. $BETTER_SQLITE3 may name a folder that has the package."""
-    if shutil.which("node") is None:
-        return "node is not installed"
-    found = subprocess.run(["node", "-e", "require('better-sqlite3')(':memory:')"], capture_output=True, text=True,
-                           cwd=os.environ.get("BETTER_SQLITE3", ROOT))
-    if found.returncode != 0:
-        reason = re.search(r"^Error: (.*)$", found.stderr, re.M)
-        return "better-sqlite3: " + (reason.group(1) if reason else "it does not work here")
-    return None
+def works(node):
+    """Whether this Node has an SQLite of its own, all that the worker asks of it."""
+    program = "new (require('node:sqlite').DatabaseSync)(':memory:', {allowExtension: true}).isTransaction || process.exit(0)"
+    return subprocess.run([node, "-e", program + "; process.exit(1)"], capture_output=True).returncode == 0
+
+
+def fetch_node():
+    """A Node out of the npm package that holds its program, kept in the build folder: (path, None) or (None, why)."""
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine())
+    if sys.platform != "linux" or machine is None:
+        return None, f"no Node is fetched for {sys.platform} on {platform.machine()}"
+    folder = TRANCHE.resolve().parent / f"node-{NODE_VERSION}"
+    node = folder / "node"
+    if node.exists():
+        return str(node), None
+    if shutil.which("npm") is None:
+        return None, "npm is not installed"
+    with tempfile.TemporaryDirectory(dir=TRANCHE.resolve().parent) as scratch:
+        package = f"node-linux-{machine}@{NODE_VERSION}"
+        packed = subprocess.run(["npm", "pack", "--silent", package], cwd=scratch, capture_output=True, text=True,
+                                timeout=300)
+        if packed.returncode != 0:
+            return None, f"npm pack {package} failed: {packed.stderr.strip()[-200:]}"
+        archive = pathlib.Path(scratch) / packed.stdout.strip()
+        subprocess.run(["tar", "-xzf", archive, "package/bin/node"], cwd=scratch, check=True)
+        folder.mkdir(exist_ok=True)
+        os.replace(pathlib.Path(scratch) / "package" / "bin" / "node", node)
+    return str(node), None
+
+
+def find_node():
+    """A Node that the worker runs in, $NODE or the one at hand if it is new enough: (path, None) or (None, why)."""
+    at_hand = os.environ.get("NODE", shutil.which("node"))
+    if at_hand is not None and works(at_hand):
+        return at_hand, None
+    node, why = fetch_node()
+    if node is None:
+        return None, f"node:sqlite needs Node 22.16 or newer, here is {at_hand or 'none'}; {why}"
+    if not works(node):
+        return None, f"{node} does not run here"
+    return node, None
 
 
 class Workers(unittest.TestCase):
@@ -79,21 +113,23 @@ class Workers(unittest.TestCase):
         self.assertEqual(self.check(), (0, 0, 0))
 
     def test_node(self):
-        reason = why_not_node()
-        if reason:
-            print(f"skipped: {reason}", file=sys.stderr)
-            self.skipTest(reason)
-        # A module is looked for beside the program.
-        packages = pathlib.Path(os.environ.get("BETTER_SQLITE3", ROOT)) / "node_modules"
-        (self.folder / "node_modules").symlink_to(packages)
-        shutil.copy(WORKERS / "worker.mjs", self.folder)
-        self.run_workers(["node", self.folder / "worker.mjs"])
+        self.run_workers([self.need_node(), *WITHOUT_WARNING, WORKERS / "worker.mjs"])
         self.assertEqual(self.check(), (0, 0, 0))
+
+    def need_node(self):
+        node, why = find_node()
+        if node is None:
+            print(f"skipped: {why}", file=sys.stderr)
+            self.skipTest(why)
+        return node
 
     def test_a_row_that_cannot_be_done_ends_as_failed(self):
         for language, command in (("python", [sys.executable, WORKERS / "worker.py"]),
+                                  ("node", ["node", *WITHOUT_WARNING, WORKERS / "worker.mjs"]),
                                   ("shell", ["bash", WORKERS / "worker.sh"])):
             with self.subTest(language):
+                if language == "node":
+                    command[0] = self.need_node()
                 db = connect(self.path)
                 db.executescript("""
                     DROP TABLE backfill;
@@ -109,7 +145,7 @@ class Workers(unittest.TestCase):
                 db = connect(self.path)
                 worker_message = db.execute("SELECT message FROM backfill_bundles WHERE state = 'failed'").fetchone()[0]
                 db.close()
-                self.assertRegex(worker_message, "CHECK constraint failed" if language == "python" else "shell-")
+                self.assertRegex(worker_message, "shell-" if language == "shell" else "CHECK constraint failed")
 
     def test_a_worker_goes_on_when_its_lease_was_lost(self):
         """Another worker takes the first bundle away between its claim and its output."""
