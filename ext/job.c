@@ -84,9 +84,10 @@ void tr_job_release(tr_job *job) {
   tr_free(job);
 }
 
-tr_code tr_job_create(tr_jobs *jobs, sqlite3 *db, const char *schema, const char *name,
+tr_code tr_job_create(tr_host *host, const char *schema, const char *name,
                       tr_module_arguments *arguments, tr_job **job_out, tr_error *err) {
-  tr_job *job = tr_malloc(sizeof *job);
+  tr_jobs *jobs = tr_jobs_of_host(host);
+  tr_job *job = jobs == NULL ? NULL : tr_malloc(sizeof *job);
   *job_out = NULL;
   if (job == NULL) {
     tr_module_arguments_free(arguments);
@@ -95,7 +96,8 @@ tr_code tr_job_create(tr_jobs *jobs, sqlite3 *db, const char *schema, const char
   memset(job, 0, sizeof *job);
   job->references = 1;
   job->jobs = jobs;
-  job->db = db;
+  job->host = host;
+  job->db = tr_host_db(host);
   job->arguments = *arguments;
   job->schema = sqlite3_mprintf("%s", schema);
   job->name = sqlite3_mprintf("%s", name);
@@ -594,6 +596,53 @@ tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_ta
   return code;
 }
 
+/* A copy of the expression of where(...), if there is one. */
+static tr_code copy_where(const tr_job *job, char **where, tr_error *err) {
+  const char *expression = job->arguments.clauses[TR_JOB_WHERE].expression;
+  *where = NULL;
+  if (expression == NULL) return TR_OK;
+  size_t size = strlen(expression) + 1;
+  *where = tr_malloc(size);
+  if (*where == NULL) return tr_error_no_memory(err);
+  memcpy(*where, expression, size);
+  return TR_OK;
+}
+
+tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_table *table,
+                             tr_error *err) {
+  tr_source_table source;
+  char *where;
+  tr_code code = tr_job_read_source(job, function, &source, err);
+  if (code != TR_OK) return code;
+  code = copy_where(job, &where, err);
+  if (code != TR_OK) {
+    tr_source_table_free(&source);
+    return code;
+  }
+  return tr_scan_table_describe(table, &source, &job->arguments.clauses[TR_JOB_COLUMNS].list, where,
+                                err);
+}
+
+tr_code tr_job_explain(const tr_job *job, tr_error *err) {
+  size_t size = strlen(err->message);
+  if (tr_error_is_lasting(err)) {
+    sqlite3_snprintf((int)(sizeof err->message - size), err->message + size,
+                     "; job %s reads that table: change it back, or drop the job", job->name);
+  }
+  return err->code;
+}
+
+/* Whether the job's table can be read over the source as it is now. */
+static tr_code check_scan(const tr_job *job, const char *function, tr_error *err) {
+  tr_scan_table table = {.function = function,
+                         .host = job->host,
+                         .db = job->db,
+                         .is_stored = sqlite3_stricmp(job->schema, "temp") != 0};
+  tr_code code = tr_job_describe_scan(job, function, &table, err);
+  tr_scan_table_free(&table);
+  return code;
+}
+
 tr_code tr_job_describe_key(const tr_source_table *source, tr_buffer *text, tr_error *err) {
   static const char *const forms[] = {
       [TR_KEY_NONE] = "none", [TR_KEY_ROWID] = "rowid",      [TR_KEY_TEXT] = "text",
@@ -630,15 +679,19 @@ static tr_code check_key(const tr_job *job, const char *function, const tr_sourc
 }
 
 static tr_code read_source_again(tr_job *job, const char *function, tr_error *err) {
+  tr_error reason = {0};
   forget_source(job);
-  tr_code code = tr_job_read_source(job, function, &job->source, err);
-  if (code != TR_OK) return code;
-  job->has_source = 1;
-  code = check_key(job, function, &job->source, err);
+  tr_code code = tr_job_read_source(job, function, &job->source, &reason);
+  job->has_source = code == TR_OK;
+  if (code == TR_OK) code = check_key(job, function, &job->source, &reason);
+  if (code == TR_OK) code = check_scan(job, function, &reason);
   tr_statement_request request = {
       .function = "scan_job", .source = &job->source, .wants_key = 1, .output_count = 0};
-  if (code == TR_OK) code = tr_statement_reader_create(job->db, &request, &job->keys, err);
-  if (code != TR_OK) forget_source(job);
+  if (code == TR_OK) code = tr_statement_reader_create(job->db, &request, &job->keys, &reason);
+  if (code == TR_OK) return TR_OK;
+  forget_source(job);
+  tr_job_explain(job, &reason);
+  if (err != NULL) *err = reason;
   return code;
 }
 

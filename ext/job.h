@@ -24,6 +24,7 @@
 #define TR_EXT_JOB_H
 
 #include "host/lease_clock.h"
+#include "host/scan_table.h"
 #include "host/source_table.h"
 #include "host/sqlite_host.h"
 #include "host/statement_reader.h"
@@ -68,6 +69,7 @@ typedef struct tr_job {
   int is_connected;    /* its virtual table is there, and is of this job */
   struct tr_job *next; /* in its connection's list, while it is connected */
   tr_jobs *jobs;
+  tr_host *host;
   sqlite3 *db;
   char *schema;
   char *name;
@@ -96,7 +98,7 @@ tr_jobs *tr_jobs_of_host(tr_host *host);
 ** A new job with one reference, its virtual table's; nobody finds it until it is connected. `arguments`
 ** are taken over, also on failure. TR_NO_MEMORY.
 */
-tr_code tr_job_create(tr_jobs *jobs, sqlite3 *db, const char *schema, const char *name,
+tr_code tr_job_create(tr_host *host, const char *schema, const char *name,
                       tr_module_arguments *arguments, tr_job **job, tr_error *err);
 
 /* Puts the job into its connection's list, and takes it off; it lives on while a call is using it. */
@@ -213,12 +215,22 @@ enum {
 tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
                            tr_error *err);
 
+/*
+** Describes the virtual table as it is over the source now: of `table` the host, the connection and whether it
+** is stored are set. Fails as of tr_scan_table_describe, or where the source is not there.
+*/
+tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_table *table,
+                             tr_error *err);
+
+/* Adds to an error that lasts, of a source that has changed, whose job it is and what can be done. Its code. */
+tr_code tr_job_explain(const tr_job *job, tr_error *err);
+
 /* Appends the key in words: its form and its columns. Restrictions mean the same while this is the same. */
 tr_code tr_job_describe_key(const tr_source_table *source, tr_buffer *text, tr_error *err);
 
 /*
-** Makes `job->keys` ready. TR_INVALID_STATE: the source is gone, or has changed so that its key is
-** another.
+** Makes `job->keys` ready. An error that lasts (tr_error_is_lasting): the source is gone, or has changed so
+** that its key is another, or that the job's table cannot be read. Nobody shall claim what nobody can read.
 */
 tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err);
 

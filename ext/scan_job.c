@@ -121,11 +121,9 @@ static void free_table(job_table *table) {
 
 static tr_code make_job(job_table *table, const char *const *argv, int argc, tr_error *err) {
   tr_module_arguments arguments;
-  tr_jobs *jobs = tr_jobs_of_host(table->scan.host);
-  if (jobs == NULL) return tr_error_no_memory(err);
   tr_code code = tr_module_arguments_parse(&arguments, &syntax, argc - 3, argv + 3, err);
   if (code == TR_OK) {
-    code = tr_job_create(jobs, table->scan.db, argv[1], argv[2], &arguments, &table->job, err);
+    code = tr_job_create(table->scan.host, argv[1], argv[2], &arguments, &table->job, err);
   }
   if (code != TR_OK) return code;
   const tr_clause_value *given = table->job->arguments.clauses;
@@ -135,37 +133,13 @@ static tr_code make_job(job_table *table, const char *const *argv, int argc, tr_
   return TR_OK;
 }
 
-/* A copy of the expression of where(...), if there is one. */
-static tr_code copy_where(const tr_job *job, char **where, tr_error *err) {
-  const char *expression = job->arguments.clauses[TR_JOB_WHERE].expression;
-  *where = NULL;
-  if (expression == NULL) return TR_OK;
-  size_t size = strlen(expression) + 1;
-  *where = tr_malloc(size);
-  if (*where == NULL) return tr_error_no_memory(err);
-  memcpy(*where, expression, size);
-  return TR_OK;
-}
-
-/* Reads the source and makes the scan table of it. */
-static tr_code describe(job_table *table, tr_error *err) {
-  tr_source_table source;
-  char *where;
-  tr_code code = tr_job_read_source(table->job, module_name, &source, err);
-  if (code != TR_OK) return code;
-  code = copy_where(table->job, &where, err);
-  if (code != TR_OK) {
-    tr_source_table_free(&source);
-    return code;
-  }
-  return tr_scan_table_describe(&table->scan, &source,
-                                &table->job->arguments.clauses[TR_JOB_COLUMNS].list, where, err);
-}
-
 /* A job that is there. What lasts of what is wrong with it is kept as the reason why it is broken. */
 static tr_code load(job_table *table, tr_error *err) {
   tr_code code = tr_job_load(table->job, module_name, err);
-  if (code == TR_OK) code = describe(table, err);
+  if (code == TR_OK) {
+    code = tr_job_describe_scan(table->job, module_name, &table->scan, err);
+    if (code != TR_OK) tr_job_explain(table->job, err);
+  }
   if (code == TR_OK || !tr_error_is_lasting(err)) return code;
   table->is_broken = 1;
   table->reason = *err;
@@ -192,7 +166,9 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   table->scan.db = db;
   table->scan.is_stored = sqlite3_stricmp(argv[1], "temp") != 0;
   tr_code code = make_job(table, argv, argc, &err);
-  if (code == TR_OK) code = is_new ? describe(table, &err) : load(table, &err);
+  if (code == TR_OK)
+    code = is_new ? tr_job_describe_scan(table->job, module_name, &table->scan, &err)
+                  : load(table, &err);
   if (code == TR_OK && is_new) code = create_tables(table->job, &table->scan, &err);
   if (code == TR_OK && is_new) code = tr_job_load(table->job, module_name, &err);
   int rc = code == TR_OK ? declare(table) : tr_create_error(message, &err);

@@ -5,14 +5,14 @@
 ** transaction of the output. Both are done twice: row by row, as by a program that computes something of
 ** each, and by one INSERT ... SELECT for each bundle. Then the two parts of the difference alone: reading
 ** the rows of bundles that are claimed already, and job_next in a transaction that is committed anyhow. The
-** table has 200,000 rows, the file is in WAL mode with synchronous = NORMAL, all statements are prepared
+** table has 50,000 rows, the file is in WAL mode with synchronous = NORMAL, all statements are prepared
 ** once. tests/README.md says how to read what it prints.
 */
 #include <time.h>
 
 #include "database.h"
 
-enum { ROUNDS = 9, ROWS = 200000, BUNDLE = 1000, BUNDLES = ROWS / BUNDLE };
+enum { ROUNDS = 31, ROWS = 50000, BUNDLE = 1000, BUNDLES = ROWS / BUNDLE };
 
 #define CLAIMS "SELECT job_next('job', ?1, 'w', 1000, 60)"
 
@@ -264,7 +264,7 @@ int main(void) {
       db,
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
       "CREATE TABLE events(id INTEGER PRIMARY KEY, name TEXT);"
-      "INSERT INTO events SELECT value + 1, printf('%090d', value) FROM counting_input(200000)");
+      "INSERT INTO events SELECT value + 1, printf('%090d', value) FROM counting_input(50000)");
   for (int i = 0; i < ROUNDS; i++) {
     each[0][i] = each_by_job(db);
     each[1][i] = each_by_hand(db);

@@ -411,6 +411,61 @@ static void a_source_that_changes(void **state) {
   database_remove(path);
 }
 
+/* A job whose rows nobody can read hands none out: else all of them would end as failed, one by one. */
+static void what_cannot_be_read_is_not_claimed(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments;
+    const char *change;
+    const char *back;
+    const char *why;
+  } cases[] = {
+      {"t", "ALTER TABLE t RENAME TO u", "ALTER TABLE u RENAME TO t", "no such table: t;"},
+      {"t", "DROP TABLE t", "CREATE TABLE t(id INTEGER PRIMARY KEY, v)", "no such table: t;"},
+      {"t, key(id)", "ALTER TABLE t RENAME COLUMN id TO i", "ALTER TABLE t RENAME COLUMN i TO id",
+       "there is no column id;"},
+      {"t, where(v >= 0)", "ALTER TABLE t RENAME COLUMN v TO w",
+       "ALTER TABLE t RENAME COLUMN w TO v", "no such column: v;"},
+      {"t, columns(v AS value)", "ALTER TABLE t RENAME COLUMN v TO w",
+       "ALTER TABLE t RENAME COLUMN w TO v", "there is no column v;"},
+      {"t", "DROP TABLE t; CREATE VIEW t AS SELECT 1 AS id",
+       "DROP VIEW t; CREATE TABLE t(id INTEGER PRIMARY KEY, v)", "is a view"},
+  };
+  static const char *const calls[] = {
+      "SELECT job_claim('job', 'w', 10)",
+      "SELECT job_next('job', bundle, 'w') FROM mine",
+      "SELECT job_done('job', bundle) FROM mine",
+      "SELECT job_fail('job', bundle, 'no') FROM mine",
+      "SELECT job_rescan('job')",
+      "SELECT rows FROM job_progress('job')",
+      "SELECT first FROM mine, job_rowids('job', mine.bundle)",
+      "SELECT count(*) FROM job",
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char sql[400];
+    sqlite3 *db = database_open(":memory:", 0);
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t SELECT value, 0" NUMBERS
+             "; CREATE VIRTUAL TABLE job USING scan_job(%s);"
+             "CREATE TEMP TABLE mine AS SELECT job_claim('job', 'w', 10) AS bundle",
+             cases[i].arguments);
+    database_must(db, sql);
+    database_must(db, cases[i].change);
+    for (size_t j = 0; j < sizeof calls / sizeof calls[0]; j++) {
+      const char *answer = database_text(db, calls[j]);
+      print_message("%s: %s\n", cases[i].change, answer);
+      assert_refused(answer, cases[i].why);
+      assert_refused(answer, "; job job reads that table: change it back, or drop the job");
+    }
+    database_must(db, cases[i].back);
+    assert_string_equal(database_text(db, "SELECT job_done('job', bundle) FROM mine"), "1");
+    assert_int_equal(database_integer(db, "SELECT done FROM job_progress('job')"), 1);
+    database_must(db, cases[i].change);
+    database_must(db, "DROP TABLE job");
+    close_database(db);
+  }
+}
+
 static void schemas_cannot_call_what_changes_jobs(void **state) {
   (void)state;
   static const char *const calls[] = {"job_claim('job', 'w')",      "job_done('job', '')",
@@ -456,6 +511,7 @@ int main(void) {
       cmocka_unit_test(a_job_of_version_1_goes_on),
       cmocka_unit_test(damage_is_reported_and_can_be_dropped),
       cmocka_unit_test(a_source_that_changes),
+      cmocka_unit_test(what_cannot_be_read_is_not_claimed),
       cmocka_unit_test(schemas_cannot_call_what_changes_jobs),
       cmocka_unit_test(the_table_itself_is_only_read),
   };
