@@ -231,6 +231,7 @@ UNIT_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/replay/*.
 HOST_SUPPORT_OBJECTS = $(BUILD)/tests/support/test_random.o $(BUILD)/tests/support/jsonl.o
 HOST_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/host/*.c))
 # Programs that load the built extension as anybody's program would, and one that links it.
+EMBED_SUPPORT_OBJECTS = $(BUILD)/tests/support/power_vfs.o $(BUILD)/tests/support/sql_blocks.o
 EMBED_TESTS = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/embed/*.c tests/faults/*.c))
 FUZZ = $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_HOST = $(if $(FUZZ),$(shell grep -l sqlite3 $(FUZZ)))
@@ -262,7 +263,7 @@ $(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libtranche_s
 $(HOST_TESTS): $(BUILD)/%: $(BUILD)/%.o $(HOST_SUPPORT_OBJECTS) $(BUILD)/libtranche.a
 	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
-$(EMBED_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support/power_vfs.o $(BUILD)/libtranche.a $(BUILD)/tranche.so
+$(EMBED_TESTS): $(BUILD)/%: $(BUILD)/%.o $(EMBED_SUPPORT_OBJECTS) $(BUILD)/libtranche.a $(BUILD)/tranche.so
 	$(LINK) -lcmocka $(SQLITE_LIBS) -lm
 
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtranche.a

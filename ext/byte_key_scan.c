@@ -61,7 +61,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   table->scan.is_stored = !is_ad_hoc && sqlite3_stricmp(argv[1], "temp") != 0;
   int rc = SQLITE_OK;
   if (table->is_ad_hoc) {
-    rc = sqlite3_declare_vtab(db, scan_ad_hoc_declaration);
+    rc = tr_declare_vtab(db, scan_ad_hoc_declaration, message);
   } else {
     tr_module_arguments arguments;
     tr_code code = tr_module_arguments_parse(&arguments, &scan_syntax, argc - 3, argv + 3, &err);
@@ -74,9 +74,10 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
         !tr_table_may_be_new(db)) {
       table->is_broken = 1;
       table->reason = err;
-      rc = sqlite3_declare_vtab(db, broken_declaration);
+      rc = tr_declare_vtab(db, broken_declaration, message);
     } else {
-      rc = code == TR_OK ? tr_scan_table_declare(&table->scan) : tr_create_error(message, &err);
+      rc = code == TR_OK ? tr_scan_table_declare(&table->scan, message)
+                         : tr_create_error(message, &err);
     }
   }
   if (rc == SQLITE_OK && (table->is_ad_hoc || table->scan.where != NULL)) {

@@ -450,12 +450,14 @@ static int counting_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 
 static int counting_connect(sqlite3 *db, void *host, int argc, const char *const *argv,
                             sqlite3_vtab **vtab, char **message) {
-  (void)argc, (void)argv, (void)message;
-  int rc = sqlite3_declare_vtab(
-      db, "CREATE TABLE x(value INTEGER NOT NULL, timestamp INTEGER, up_to HIDDEN, start HIDDEN, "
-          "step HIDDEN,"
-          " rate HIDDEN, period HIDDEN, max_records HIDDEN, max_read_time HIDDEN,"
-          " timestamp_expr HIDDEN, tracker HIDDEN, restriction HIDDEN)");
+  (void)argc, (void)argv;
+  int rc = tr_declare_vtab(
+      db,
+      "CREATE TABLE x(value INTEGER NOT NULL, timestamp INTEGER, up_to HIDDEN, start HIDDEN, "
+      "step HIDDEN,"
+      " rate HIDDEN, period HIDDEN, max_records HIDDEN, max_read_time HIDDEN,"
+      " timestamp_expr HIDDEN, tracker HIDDEN, restriction HIDDEN)",
+      message);
   if (rc == SQLITE_OK) rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
   if (rc != SQLITE_OK) return rc;
   counting_table *table = tr_malloc(sizeof *table);

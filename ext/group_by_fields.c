@@ -57,7 +57,7 @@ typedef struct group_cursor {
 
 /* --- creating ----------------------------------------------------------------------------------- */
 
-static tr_code declare(sqlite3 *db, const tr_group_plan *plan, tr_error *err) {
+static tr_code declare(sqlite3 *db, const tr_group_plan *plan, char **message, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(db);
   sqlite3_str_appendall(sql, "CREATE TABLE x(");
   for (int i = 0; i < plan->key_count; i++) {
@@ -75,7 +75,7 @@ static tr_code declare(sqlite3 *db, const tr_group_plan *plan, tr_error *err) {
   sqlite3_str_appendchar(sql, 1, ')');
   char *text = sqlite3_str_finish(sql);
   if (text == NULL) return tr_error_no_memory(err);
-  int rc = sqlite3_declare_vtab(db, text);
+  int rc = tr_declare_vtab(db, text, message);
   sqlite3_free(text);
   return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, db, rc);
 }
@@ -85,7 +85,8 @@ static void free_vtab(group_vtab *vtab) {
   tr_free(vtab);
 }
 
-static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, tr_error *err) {
+static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, char **message,
+                         tr_error *err) {
   /*
   ** The text of the arguments is SQL, and it is run as if the user had typed it. In another schema
   ** than temp it would be part of a file, and do so for whoever opens that file.
@@ -97,7 +98,7 @@ static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, tr
   }
   tr_code code = tr_group_plan_of_module(&vtab->plan, vtab->host, argc - 3, argv + 3, err);
   if (code == TR_OK) code = tr_group_check(vtab->host, &vtab->plan, err);
-  return code == TR_OK ? declare(vtab->db, &vtab->plan, err) : code;
+  return code == TR_OK ? declare(vtab->db, &vtab->plan, message, err) : code;
 }
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **table,
@@ -109,9 +110,9 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
   *vtab = (group_vtab){.host = aux, .db = db, .is_ad_hoc = argc == 3};
   sqlite3_randomness(sizeof vtab->seed, &vtab->seed);
   int rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-  if (rc == SQLITE_OK && vtab->is_ad_hoc) rc = sqlite3_declare_vtab(db, ad_hoc_declaration);
+  if (rc == SQLITE_OK && vtab->is_ad_hoc) rc = tr_declare_vtab(db, ad_hoc_declaration, message);
   tr_error err;
-  if (rc == SQLITE_OK && !vtab->is_ad_hoc && make_plan(vtab, argc, argv, &err) != TR_OK) {
+  if (rc == SQLITE_OK && !vtab->is_ad_hoc && make_plan(vtab, argc, argv, message, &err) != TR_OK) {
     rc = tr_create_error(message, &err);
   }
   if (rc != SQLITE_OK) {

@@ -47,6 +47,7 @@ static tr_code evaluate(tr_group_planner *p, const tr_combine_fn *fn, const char
     sqlite3_finalize(stmt);
   }
   if (code == TR_NO_MEMORY) return tr_error_no_memory(p->err);
+  if (code == TR_INTERRUPTED) return tr_error_set(p->err, code, "%s", reason.message);
   if (code != TR_OK) {
     return tr_error_set(p->err, TR_INVALID_ARGUMENT,
                         TR_GROUP_FUNCTION ": %s(): argument %s = %s: must be a constant: %s",

@@ -264,9 +264,15 @@ static tr_code read_source(tr_group_planner *p, const char *schema, const char *
   tr_source_table *source = &p->plan->source;
   tr_code code = tr_source_table_read(source, p->db, TR_GROUP_FUNCTION, schema, table, p->err);
   if (code != TR_OK) return code;
-  /* The key of the rows, where there is one, for samples; it does not matter why there is none. */
-  code = tr_source_table_set_key(source, p->db, TR_GROUP_FUNCTION, NULL, NULL);
-  return code == TR_NO_MEMORY ? tr_error_no_memory(p->err) : TR_OK;
+  /*
+  ** The key of the rows, where there is one, for samples. It does not matter why there is none, but it must not
+  ** be for want of an answer.
+  */
+  tr_error reason = {0};
+  code = tr_source_table_set_key(source, p->db, TR_GROUP_FUNCTION, NULL, &reason);
+  if (code == TR_OK || code == TR_INVALID_ARGUMENT) return TR_OK;
+  *p->err = reason;
+  return code;
 }
 
 static tr_code finish(tr_group_planner *p, tr_code code, int is_one_table) {

@@ -122,7 +122,8 @@ static int open_workers(parallel_run *run, int count, const char **reason, tr_er
     if (opened <= 0) return opened;
     run->count = i + 1;
   }
-  *reason = tr_parallel_group_disproof(job, tr_snapshot_pool_connection(run->snapshots, 0));
+  sqlite3 *first = tr_snapshot_pool_connection(run->snapshots, 0);
+  if (tr_parallel_group_disproof(job, first, reason, err) != TR_OK) return -1;
   return *reason == NULL;
 }
 

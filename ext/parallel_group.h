@@ -45,11 +45,13 @@ void tr_parallel_group_note(tr_host *host, const char *schema);
 /* --- parallel_group_proof.c ------------------------------------------------------------------------- */
 
 /*
-** NULL when `worker` would run the statement as the caller does: by the same program, over tables of the
+** `*defect` is NULL when `worker` would run the statement as the caller does: by the same program, over tables of the
 ** source's file alone, with functions that depend on nothing but their arguments and that nobody has put
-** others in the place of; and the source read from one end to the other. Else the reason (static).
+** others in the place of; and the source read from one end to the other. Else it is the reason (static).
+** TR_INTERRUPTED, TR_NO_MEMORY: neither is known.
 */
-const char *tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker);
+tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker,
+                                   const char **defect, tr_error *err);
 
 /* --- parallel_group_worker.c ------------------------------------------------------------------------ */
 

@@ -18,22 +18,36 @@ typedef struct program {
   int has_now;  /* a text 'now' */
   int has_clock;
   const char *defect;
+  tr_code code; /* TR_INTERRUPTED, TR_NO_MEMORY: there is neither proof nor disproof */
+  tr_error *err;
 } program;
 
-static sqlite3_stmt *explain(sqlite3 *db, const char *word, const char *sql) {
+/* A code of `db` that is no success; what does not lie in the statement is kept. */
+static void note_failure(program *p, sqlite3 *db, int rc) {
+  if (p->code != TR_OK) return;
+  tr_code code = tr_error_of_sqlite(p->err, db, rc);
+  if (code == TR_INTERRUPTED || code == TR_NO_MEMORY) p->code = code;
+}
+
+/* NULL where it could not be prepared. */
+static sqlite3_stmt *explain(program *p, sqlite3 *db, const char *word, const char *sql) {
   sqlite3_stmt *stmt = NULL;
   char *text = sqlite3_mprintf("%s %s", word, sql);
-  if (text == NULL) return NULL;
-  sqlite3_prepare_v2(db, text, -1, &stmt, NULL);
+  int rc = text == NULL ? SQLITE_NOMEM : sqlite3_prepare_v2(db, text, -1, &stmt, NULL);
+  if (rc != SQLITE_OK) note_failure(p, db, rc);
   sqlite3_free(text);
   return stmt;
 }
 
 /* The first line of the query plan: what becomes of the source. */
-static const char *scan_defect(sqlite3 *caller, const char *sql) {
+static const char *scan_defect(program *p, const char *sql) {
   const char *defect = "the query plan could not be read";
-  sqlite3_stmt *stmt = explain(caller, "EXPLAIN QUERY PLAN", sql);
-  if (stmt != NULL && sqlite3_step(stmt) == SQLITE_ROW) {
+  sqlite3_stmt *stmt = explain(p, p->caller, "EXPLAIN QUERY PLAN", sql);
+  if (stmt == NULL) return defect;
+  int rc = sqlite3_step(stmt);
+  if (rc != SQLITE_ROW) {
+    note_failure(p, p->caller, rc);
+  } else {
     const char *line = (const char *)sqlite3_column_text(stmt, 3);
     if (line == NULL || strncmp(line, "SCAN ", 5) != 0) {
       defect = "SQLite finds the rows by an index";
@@ -48,13 +62,15 @@ static const char *scan_defect(sqlite3 *caller, const char *sql) {
 }
 
 /* Whether a function is SQLite's own, deterministic, and by no name anybody else's. */
-static int is_plain_function(sqlite3 *db, const char *name, int size) {
+static int is_plain_function(program *p, sqlite3 *db, const char *name, int size) {
   static const char sql[] =
       "SELECT min(builtin AND flags & 0x800 != 0) FROM pragma_function_list WHERE name = lower(?1)";
   sqlite3_stmt *stmt = NULL;
-  int is_plain = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-                 sqlite3_bind_text(stmt, 1, name, size, SQLITE_STATIC) == SQLITE_OK &&
-                 sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == 1;
+  int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, name, size, SQLITE_STATIC);
+  if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+  int is_plain = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0) == 1;
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) note_failure(p, db, rc);
   sqlite3_finalize(stmt);
   return is_plain;
 }
@@ -81,7 +97,8 @@ static void look_at_function(program *p, const char *call, int first_register) {
     p->has_clock = 1;
     if (first_register == 0) p->has_now = 1;
   }
-  if (!is_plain_function(p->caller, call, size) || !is_plain_function(p->worker, call, size)) {
+  if (!is_plain_function(p, p->caller, call, size) ||
+      !is_plain_function(p, p->worker, call, size)) {
     p->defect = "a function is the program's own, or not deterministic";
   }
 }
@@ -136,6 +153,7 @@ static int next_step(sqlite3_stmt *stmt) {
 static void compare_programs(program *p, sqlite3_stmt *mine, sqlite3_stmt *others) {
   int rc;
   p->defect = "the statement could not be explained";
+  if (mine == NULL || others == NULL) return;
   while ((rc = next_step(mine)) == SQLITE_ROW) {
     const char *opcode = (const char *)sqlite3_column_text(mine, 1);
     p->defect = "another connection would run another program";
@@ -145,6 +163,7 @@ static void compare_programs(program *p, sqlite3_stmt *mine, sqlite3_stmt *other
     look_at_step(p, mine, opcode);
     if (p->defect != NULL) return;
   }
+  if (rc != SQLITE_DONE) note_failure(p, p->caller, rc);
   if (rc != SQLITE_DONE || next_step(others) != SQLITE_DONE) {
     p->defect = "the statement could not be explained";
   }
@@ -165,18 +184,21 @@ static int may_lack_time(const char *sql) {
   return 0;
 }
 
-const char *tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker) {
-  program p = {.caller = tr_host_db(job->host), .worker = worker, .file = -1};
+tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker,
+                                   const char **defect, tr_error *err) {
+  program p = {.caller = tr_host_db(job->host), .worker = worker, .file = -1, .err = err};
   const char *sql = sqlite3_sql(job->whole);
   sqlite3_stmt *others = NULL;
-  tr_error err;
-  p.defect = scan_defect(p.caller, sql);
-  if (p.defect != NULL) return p.defect;
-  if (tr_group_intake_prepare(job->intake, worker, "main", job->request, &others, &err) != TR_OK) {
-    return "another connection cannot prepare the statement";
+  tr_error reason;
+  *defect = scan_defect(&p, sql);
+  if (*defect != NULL) return p.code;
+  if (tr_group_intake_prepare(job->intake, worker, "main", job->request, &others, &reason) !=
+      TR_OK) {
+    *defect = "another connection cannot prepare the statement";
+    return TR_OK;
   }
-  sqlite3_stmt *explained = explain(p.caller, "EXPLAIN", sql);
-  sqlite3_stmt *others_explained = explain(worker, "EXPLAIN", sqlite3_sql(others));
+  sqlite3_stmt *explained = explain(&p, p.caller, "EXPLAIN", sql);
+  sqlite3_stmt *others_explained = explain(&p, worker, "EXPLAIN", sqlite3_sql(others));
   compare_programs(&p, explained, others_explained);
   sqlite3_finalize(explained);
   sqlite3_finalize(others_explained);
@@ -184,5 +206,6 @@ const char *tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *wo
   if (p.defect == NULL && p.has_clock && (p.has_now || may_lack_time(sql))) {
     p.defect = "the present time is read";
   }
-  return p.defect;
+  *defect = p.defect;
+  return p.code;
 }

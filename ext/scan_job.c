@@ -146,11 +146,11 @@ static tr_code load(job_table *table, tr_error *err) {
   return TR_OK;
 }
 
-static int declare(const job_table *table) {
-  if (!table->is_broken) return tr_scan_table_declare(&table->scan);
+static int declare(const job_table *table, char **message) {
+  if (!table->is_broken) return tr_scan_table_declare(&table->scan, message);
   const char *as_it_was = table->job->declaration;
-  return sqlite3_declare_vtab(table->scan.db,
-                              as_it_was == NULL ? "CREATE TABLE x(broken)" : as_it_was);
+  return tr_declare_vtab(table->scan.db, as_it_was == NULL ? "CREATE TABLE x(broken)" : as_it_was,
+                         message);
 }
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
@@ -171,7 +171,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
                   : load(table, &err);
   if (code == TR_OK && is_new) code = create_tables(table->job, &table->scan, &err);
   if (code == TR_OK && is_new) code = tr_job_load(table->job, module_name, &err);
-  int rc = code == TR_OK ? declare(table) : tr_create_error(message, &err);
+  int rc = code == TR_OK ? declare(table, message) : tr_create_error(message, &err);
   if (rc == SQLITE_OK && table->scan.where != NULL) {
     rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
   }
@@ -204,7 +204,8 @@ static int destroy(sqlite3_vtab *vtab) {
   tr_job *job = ((job_table *)vtab)->job;
   tr_job_forget_statements(job);
   for (size_t i = 0; i < sizeof destruction / sizeof destruction[0]; i++) {
-    if (run(job, destruction[i], NULL, &err) != TR_OK) return tr_vtab_error(vtab, &err);
+    /* SQLite does not ask for the text of this error, nor free it. */
+    if (run(job, destruction[i], NULL, &err) != TR_OK) return tr_sqlite_code(&err);
   }
   return disconnect(vtab);
 }

@@ -24,8 +24,8 @@ typedef struct probe_table {
 
 static int probe_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                          sqlite3_vtab **table, char **message) {
-  (void)argc, (void)argv, (void)message;
-  int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(value)");
+  (void)argc, (void)argv;
+  int rc = tr_declare_vtab(db, "CREATE TABLE x(value)", message);
   if (rc != SQLITE_OK) return rc;
   probe_table *made = sqlite3_malloc(sizeof *made);
   if (made == NULL) return SQLITE_NOMEM;

@@ -118,10 +118,10 @@ char *tr_scan_table_declaration(const tr_scan_table *table) {
   return sqlite3_str_finish(sql);
 }
 
-int tr_scan_table_declare(const tr_scan_table *table) {
+int tr_scan_table_declare(const tr_scan_table *table, char **message) {
   char *text = tr_scan_table_declaration(table);
   if (text == NULL) return SQLITE_NOMEM;
-  int rc = sqlite3_declare_vtab(table->db, text);
+  int rc = tr_declare_vtab(table->db, text, message);
   sqlite3_free(text);
   return rc;
 }

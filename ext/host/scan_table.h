@@ -72,8 +72,8 @@ tr_code tr_scan_table_describe(tr_scan_table *table, tr_source_table *source,
 */
 char *tr_scan_table_declaration(const tr_scan_table *table);
 
-/* Declares it, from xCreate or xConnect. Returns a SQLite code. */
-int tr_scan_table_declare(const tr_scan_table *table);
+/* Declares it, from xCreate or xConnect, as tr_declare_vtab. */
+int tr_scan_table_declare(const tr_scan_table *table, char **message);
 
 /* Releases what the table owns, but not itself. */
 void tr_scan_table_free(tr_scan_table *table);

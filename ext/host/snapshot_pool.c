@@ -301,16 +301,16 @@ static void pause_a_little(void) {
   nanosleep(&pause, NULL);
 }
 
-/* The caller takes its snapshot, and keeps it until release_caller. Returns a SQLite code. */
-static int hold_caller(tr_snapshot_pool *pool) {
+/* The caller takes its snapshot, and keeps it until release_caller. */
+static tr_code hold_caller(tr_snapshot_pool *pool, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(pool->caller);
   sqlite3_str_appendall(sql, "SELECT 1 FROM ");
   tr_sql_append_table(sql, pool->schema, "sqlite_master");
   sqlite3_str_appendall(sql, " LIMIT 2");
-  tr_error err;
-  if (tr_sql_prepare(pool->caller, sql, &pool->hold, &err) != TR_OK) return SQLITE_ERROR;
+  tr_code code = tr_sql_prepare(pool->caller, sql, &pool->hold, err);
+  if (code != TR_OK) return code;
   int rc = sqlite3_step(pool->hold);
-  return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+  return rc == SQLITE_ROW || rc == SQLITE_DONE ? TR_OK : tr_error_of_sqlite(err, pool->caller, rc);
 }
 
 static void release_caller(tr_snapshot_pool *pool) {
@@ -370,15 +370,22 @@ static int is_locked_by_readers(connection *c) {
   return is_rollback;
 }
 
-/* One attempt: 1 all have one snapshot, 0 not this time. */
-static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state) {
+/* Whether it is not the file that is in the way. */
+static int is_to_be_told(tr_code code) {
+  return code == TR_INTERRUPTED || code == TR_NO_MEMORY;
+}
+
+/* One attempt: 1 all have one snapshot, 0 not this time, -1. */
+static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state, tr_error *err) {
   int64_t before = pool->note, after;
   int has_before = pool->has_note;
   if (state == NO_SNAPSHOT) {
     has_before = read_data_version(pool, &before);
     pool->has_note = has_before;
     pool->note = before;
-    if (!has_before || hold_caller(pool) != SQLITE_OK) return 0;
+    if (!has_before) return 0;
+    tr_code code = hold_caller(pool, err);
+    if (code != TR_OK) return is_to_be_told(code) ? -1 : 0;
   }
   if (begin_all(pool, count) != SQLITE_OK) return 0;
   if (has_before && read_data_version(pool, &after) && before == after) return 1;
@@ -386,14 +393,17 @@ static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state)
 }
 
 /*
-** With a shared cache, a connection may read what another has not committed. Who may not be asked might.
+** With a shared cache, a connection may read what another has not committed. Who may not be asked might: 1;
+** 0; -1.
 */
-static int reads_uncommitted(sqlite3 *db) {
+static int reads_uncommitted(sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt = NULL;
-  int reads = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &stmt, NULL) != SQLITE_OK ||
-              sqlite3_step(stmt) != SQLITE_ROW || sqlite3_column_int(stmt, 0) != 0;
+  int rc = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &stmt, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+  int reads = rc != SQLITE_ROW || sqlite3_column_int(stmt, 0) != 0;
+  int is_told = rc != SQLITE_ROW && is_to_be_told(tr_error_of_sqlite(err, db, rc));
   sqlite3_finalize(stmt);
-  return reads;
+  return is_told ? -1 : reads;
 }
 
 int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count,
@@ -403,7 +413,8 @@ int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count
   *reason = "the connection has changes that are not committed";
   if (state == HAS_CHANGES) return 0;
   *reason = "the connection reads uncommitted changes of others, or may not be asked";
-  if (reads_uncommitted(pool->caller)) return 0;
+  int reads = reads_uncommitted(pool->caller, err);
+  if (reads != 0) return reads < 0 ? -1 : 0;
   *reason = turn_to(pool, schema, &rc);
   if (*reason != NULL)
     return rc == SQLITE_NOMEM ? tr_error_no(err, TR_NO_MEMORY, "%s", *reason) : 0;
@@ -413,9 +424,11 @@ int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count
   if (rc != SQLITE_OK) return 0;
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (attempt > 0) pause_a_little();
-    if (try_to_begin(pool, count, state)) return 1;
+    int has_begun = try_to_begin(pool, count, state, err);
+    if (has_begun > 0) return 1;
     end_all(pool);
     release_caller(pool);
+    if (has_begun < 0) return -1;
   }
   *reason = "the file is being written, and one snapshot for all could not be proved";
   return 0;

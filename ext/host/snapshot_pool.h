@@ -46,7 +46,8 @@ void tr_snapshot_pool_note(tr_snapshot_pool *pool, const char *schema);
 
 /*
 ** Takes snapshots for `count` connections. 1: tr_snapshot_pool_connection gives them, and
-** tr_snapshot_pool_end must follow. 0: it cannot be, and `*reason` (static) says why. -1: TR_NO_MEMORY.
+** tr_snapshot_pool_end must follow. 0: it cannot be, and `*reason` (static) says why. -1: TR_NO_MEMORY,
+** TR_INTERRUPTED.
 */
 int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count,
                            const char **reason, tr_error *err);

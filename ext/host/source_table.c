@@ -366,7 +366,7 @@ static int has_same_key(const tr_source_table *then, tr_source_table *now, sqlit
   tr_error reason = {0};
   tr_code code = tr_source_table_set_key(now, db, function, &columns, &reason);
   if (code == TR_OK && now->key.has_null_breaker == then->key.has_null_breaker) return 1;
-  if (code == TR_NO_MEMORY || code == TR_HOST) {
+  if (code == TR_NO_MEMORY || code == TR_INTERRUPTED || code == TR_HOST) {
     if (err != NULL) *err = reason;
     return -1;
   }

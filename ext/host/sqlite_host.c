@@ -410,13 +410,36 @@ int tr_sqlite_code(const tr_error *err) {
   return err->code == TR_HOST ? err->host_code : codes[err->code];
 }
 
+/*
+** An interrupt is SQLITE_INTERRUPT nearly everywhere. But of one in the middle of sqlite3_declare_vtab only
+** the text remains, and older releases keep nothing but the text when such a table is connected, too.
+*/
+static int is_interrupt(sqlite3 *db, int rc) {
+  if (rc == SQLITE_INTERRUPT) return 1;
+  return rc == SQLITE_ERROR && strcmp(sqlite3_errmsg(db), sqlite3_errstr(SQLITE_INTERRUPT)) == 0;
+}
+
+/*
+** Somebody else's table (json_each) loses the text as well. An interrupt stays in force while any statement runs,
+** so another text is refused for it, too.
+*/
+static int is_interrupted(sqlite3 *db) {
+  sqlite3_stmt *stmt = NULL;
+  int rc = sqlite3_prepare_v2(db, "SELECT 1", -1, &stmt, NULL);
+  sqlite3_finalize(stmt);
+  return rc == SQLITE_INTERRUPT;
+}
+
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
   if ((rc & 0xff) == SQLITE_NOMEM) return tr_error_no_memory(err);
-  if (rc == SQLITE_INTERRUPT) return tr_error_set(err, TR_INTERRUPTED, "interrupted");
   int extended = sqlite3_extended_errcode(db);
   int is_current = (extended & 0xff) == (rc & 0xff);
+  int was_interrupted = is_interrupt(db, rc);
   tr_error_set(err, TR_HOST, "%s", is_current ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
   if (err != NULL) err->host_code = is_current ? extended : rc;
+  if (was_interrupted || (rc == SQLITE_ERROR && is_interrupted(db))) {
+    return tr_error_set(err, TR_INTERRUPTED, "interrupted");
+  }
   return TR_HOST;
 }
 
@@ -448,6 +471,20 @@ int tr_create_error(char **message, const tr_error *err) {
   sqlite3_free(*message);
   *message = sqlite3_mprintf("%s", err->message);
   return *message == NULL ? SQLITE_NOMEM : tr_sqlite_code(err);
+}
+
+/*
+** Where no statement runs (the first is being compiled), an interrupt has no effect, as SQLite's manual
+** has it: it is gone when the next text is parsed. Else it stays, and the second attempt fails as well.
+*/
+int tr_declare_vtab(sqlite3 *db, const char *declaration, char **message) {
+  int rc = sqlite3_declare_vtab(db, declaration);
+  if (rc == SQLITE_OK || !is_interrupt(db, rc)) return rc;
+  rc = sqlite3_declare_vtab(db, declaration);
+  if (rc == SQLITE_OK || !is_interrupt(db, rc)) return rc;
+  sqlite3_free(*message);
+  *message = sqlite3_mprintf("%s", sqlite3_errstr(SQLITE_INTERRUPT));
+  return *message == NULL ? SQLITE_NOMEM : SQLITE_INTERRUPT;
 }
 
 int tr_vtab_error(sqlite3_vtab *vtab, const tr_error *err) {

@@ -142,6 +142,12 @@ int tr_error_is_lasting(const tr_error *err);
 */
 void tr_result_error(sqlite3_context *context, const char *function, const tr_error *err);
 
+/*
+** sqlite3_declare_vtab for xCreate and xConnect. It calls an interrupt SQLITE_ERROR; from here it comes as
+** SQLITE_INTERRUPT, and `*message` says so.
+*/
+int tr_declare_vtab(sqlite3 *db, const char *declaration, char **message);
+
 /* Gives a virtual table the error's text and returns the code for the method to return. */
 int tr_vtab_error(sqlite3_vtab *vtab, const tr_error *err);
 /* The same for xCreate and xConnect, which have no table yet. */

@@ -79,9 +79,9 @@ tr_code tr_row_list_append(tr_row_list *rows, const tr_value *values, tr_error *
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
                    char **message) {
-  (void)argc, (void)argv, (void)message;
+  (void)argc, (void)argv;
   const tr_table_function *function = tr_module_data(aux);
-  int rc = sqlite3_declare_vtab(db, function->declaration);
+  int rc = tr_declare_vtab(db, function->declaration, message);
   if (rc != SQLITE_OK) return rc;
   sqlite3_vtab_config(db, function->risk);
   table *t = tr_malloc(sizeof *t);

@@ -12,6 +12,7 @@ SELECT hex(range_interpolate('{"start":"00","end":"6b39"}', 0.3)), range_interpo
 SELECT ordinal, restriction FROM range_split('{"start":"00","end":"6b39"}', 5);
 SELECT ordinal, restriction FROM range_split('{"from":0,"to":1000}', 7) WHERE ordinal > 2;
 --- private tracker
+-- once
 SELECT tracker_open('one', byte_key_range(x'10', x'f0'));
 SELECT tracker_try_claim('one', x'11'), tracker_try_claim('one', x'1234567890');
 SELECT tracker_try_split('one', 0.5), tracker_size('one'), tracker_fraction_consumed('one');
@@ -20,11 +21,13 @@ SELECT * FROM range_trackers;
 SELECT tracker_checkpoint('one'), tracker_check_done('one');
 SELECT tracker_close('one');
 --- shared tracker
+-- once
 SELECT tracker_open('shared:one', offset_range(0, 100));
 SELECT tracker_try_claim('shared:one', 10), tracker_try_split('shared:one', 0.5);
 SELECT * FROM range_trackers WHERE name = 'shared:one';
 SELECT tracker_checkpoint('shared:one'), tracker_check_done('shared:one');
 --- trackers that stay open
+-- once
 SELECT tracker_open('shared:left', offset_range(0, 100)), tracker_open('left', byte_key_range(x'', x''));
 --- exact aggregates
 SELECT mean(c), var_pop(c), var_samp(a), stddev_pop(c), stddev_samp(a), bit_and(a), bit_or(a), bit_xor(a) FROM t;
@@ -58,7 +61,15 @@ SELECT key, value FROM group_by_fields('tv', 'b', 'mean(a) AS m, max_by(b, a) AS
 --- group by fields, ad hoc
 SELECT key, value FROM group_by_fields('t', 'a, b COLLATE NOCASE AS bb', 'top_largest(c, 2) AS top');
 SELECT key, value FROM group_by_fields('t', 'a');
+--- group by fields, on threads
+CREATE TABLE many(id INTEGER PRIMARY KEY, g);
+INSERT INTO many SELECT value, value % 7 FROM counting_input(400);
+-- from here on
+CREATE VIRTUAL TABLE temp.g USING group_by_fields(many, by_field_names(g), count(*) AS n, sum(id) AS s, workers(3));
+SELECT * FROM g;
+SELECT reason FROM tranche_last_run();
 --- counting_input
+-- once
 SELECT value, timestamp FROM counting_input(20, 3, 2) WHERE timestamp_expr = 'value * 7' AND value > 5 ORDER BY value DESC LIMIT 3;
 SELECT value FROM counting_input(50) WHERE value IN (4, 99, 7) OR value > 47;
 SELECT value FROM counting_input(50) WHERE tracker = 'count' LIMIT 10;
@@ -70,6 +81,7 @@ SELECT value, timestamp_expr, up_to, start, step, period FROM counting_input(100
 SELECT value FROM counting_input WHERE value IN (3, 5, '7', 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39);
 SELECT value FROM counting_input WHERE rate = 1000 AND max_records = 5 AND restriction = offset_range(3, 100);
 --- counting_input under a tracker
+-- once
 SELECT value, tracker, restriction FROM counting_input(20) WHERE tracker = 'count' AND restriction = offset_range(5, 15) AND value > 6;
 SELECT max(value) FROM counting_input(100) WHERE tracker = 'shared:count' AND max_records = 7;
 SELECT tracker_close('shared:count');
@@ -88,6 +100,7 @@ SELECT id, a, name, c, hex(byte_key) FROM s WHERE id BETWEEN 1 AND 3 AND name LI
 SELECT id FROM s WHERE id IN (3, 1) AND name = 1;
 SELECT id, tracker, restriction FROM s WHERE restriction = byte_key_range(x'80', x'8000000000000003');
 --- byte_key_scan by name
+-- once
 CREATE VIRTUAL TABLE temp.s USING byte_key_scan(w);
 SELECT p, q FROM s WHERE tracker = 'scan' LIMIT 1;
 SELECT tracker_try_split('scan', 0.5) IS NOT NULL;
@@ -106,6 +119,7 @@ INSERT INTO n VALUES (NULL, 1), (NULL, 'b'), ('', x'00'), ('a', NULL), (x'ff', 2
 CREATE VIRTUAL TABLE temp.s USING byte_key_scan(n, key(k));
 SELECT hex(byte_key), l FROM s WHERE byte_key > x'0010' ORDER BY k;
 --- byte_key_scan without a CREATE
+-- once
 SELECT hex(byte_key), row FROM byte_key_scan('w', 'p, q', 'q AS z', 'p > 0') WHERE byte_key > x'21';
 SELECT row FROM byte_key_scan('main."t"') WHERE tracker = 'ad hoc';
 --- scan_splits
@@ -115,6 +129,7 @@ SELECT ordinal, restriction, rows FROM scan_splits('main.w', 2, 'p, q');
 CREATE VIRTUAL TABLE job USING scan_job(w, key(p, q), columns(q), where(p < 9), max_attempts(1), target_seconds(5));
 DROP TABLE job;
 --- claims of a job
+-- once
 CREATE VIRTUAL TABLE job USING scan_job(w, key(p, q), columns(q), where(p < 9), target_seconds(5));
 -- from here on
 SELECT job_claim('job', 'w', 2, 60), job_claim('main.job', 'v', 1, 0), job_claim('job', 'u', 1, 0);
@@ -129,12 +144,14 @@ SELECT q FROM job WHERE restriction = (SELECT bundle FROM mine);
 SELECT job_done('job', bundle, 'w') FROM mine;
 COMMIT;
 --- failures of a bundle
+-- once
 CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1));
 -- from here on
 SELECT job_fail('job', job_claim('job', 'a', 3), 'why'), job_claim('job', 'b', 1, 0), job_claim('job', 'c', 9, 0);
 SELECT job_fail('job', byte_key_range(start_key, end_key), 'why') FROM job_bundles WHERE state = 'claimed';
 SELECT job_retry('job'), job_release('job', job_claim('job', 'd'));
 --- a rescan of rowids
+-- once
 CREATE VIRTUAL TABLE job USING scan_job(t);
 SELECT job_done('job', job_claim('job', 'a', 3));
 INSERT INTO t(rowid, a) VALUES (-7, 0), (-3, 0);

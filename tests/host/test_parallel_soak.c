@@ -84,18 +84,6 @@ static int is_expected(int rc) {
   return rc == SQLITE_INTERRUPT || (rc & 0xff) == SQLITE_BUSY;
 }
 
-/* Creates the table: an interrupt in the middle of it has many faces, which are SQLite's. */
-static int create_table(sqlite3 *db, const char *sql) {
-  int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
-  const char *message = sqlite3_errmsg(db);
-  if (rc != SQLITE_ERROR) return rc;
-  if (strstr(message, "interrupted") != NULL) return SQLITE_INTERRUPT;
-  if (strstr(message, "constructor failed: tranche_collation_probe") != NULL) {
-    return SQLITE_INTERRUPT; /* in the middle of connecting the table that is asked for collations */
-  }
-  return strstr(message, "did not declare schema") != NULL ? SQLITE_INTERRUPT : rc;
-}
-
 /* What must be done, interrupts or not. */
 static void run_until_done(sqlite3 *db, const char *sql) {
   while (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_INTERRUPT) continue;
@@ -113,7 +101,7 @@ static void ask(actor *a, sqlite3 *db) {
   char *native =
       sqlite3_mprintf("SELECT %s, %s FROM t WHERE %s GROUP BY %s ORDER BY 1, 2", native_keys[key],
                       aggregate, where == NULL ? "1" : where, native_keys[key]);
-  int rc = create_table(db, create), native_rc = SQLITE_OK;
+  int rc = database_run(db, create), native_rc = SQLITE_OK;
   a->soak->asked++;
   if (rc == SQLITE_OK) {
     int is_in_transaction = test_random_below(&a->random, 2) == 0;
