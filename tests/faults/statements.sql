@@ -143,6 +143,14 @@ BEGIN;
 SELECT q FROM job WHERE restriction = (SELECT bundle FROM mine);
 SELECT job_done('job', bundle, 'w') FROM mine;
 COMMIT;
+--- the loop of a worker, over ranges of rowids
+CREATE VIRTUAL TABLE job USING scan_job(t, target_seconds(5));
+CREATE TEMP TABLE mine AS SELECT job_next('job', NULL, 'w', 2) AS bundle;
+-- from here on
+BEGIN;
+SELECT t.rowid FROM mine, job_rowids('job', mine.bundle) AS r CROSS JOIN t ON t.rowid BETWEEN r.first AND r.last;
+SELECT job_next('job', bundle, 'w', 2, 60) FROM mine;
+COMMIT;
 --- failures of a bundle
 -- once
 CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1));

@@ -113,6 +113,8 @@ static void no_transaction_stays_open_however_it_is_interrupted(void **state) {
       "WHERE worker = 'w'), 'why', 'w')",
       "SELECT job_done('job', (SELECT byte_key_range(start_key, end_key) FROM job_bundles "
       "WHERE worker = 'w'), 'w')",
+      "SELECT job_next('job', (SELECT byte_key_range(start_key, end_key) FROM job_bundles "
+      "WHERE worker = 'w'), 'w', 3)",
       "SELECT job_rescan('job')",
   };
   for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {

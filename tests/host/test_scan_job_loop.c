@@ -193,6 +193,43 @@ static void rowids_are_counted_right_with_and_without_gaps(void **state) {
   }
 }
 
+/* --- Progress ------------------------------------------------------------------------------- */
+
+/*
+** Whoever looks at the progress has no busy timeout, and so would fail where it had to wait: in WAL mode while a
+** worker writes and commits, in rollback mode while it writes. Neither does the worker wait for who has looked.
+*/
+static void progress_waits_for_no_writer_in_either_mode(void **state) {
+  (void)state;
+  static const char *const modes[] = {"WAL", "DELETE", "TRUNCATE", "PERSIST"};
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    char path[512];
+    char sql[200];
+    char bundle[200];
+    sqlite3 *worker = database_open(database_path("progress_modes", path), 0);
+    snprintf(sql, sizeof sql, "PRAGMA journal_mode = %s", modes[i]);
+    database_must(worker, sql);
+    database_must(worker, "CREATE TABLE events(id INTEGER PRIMARY KEY, v); CREATE TABLE out(id);"
+                          "INSERT INTO events SELECT value, 0 FROM counting_input(100);"
+                          "CREATE VIRTUAL TABLE job USING scan_job(events)");
+    sqlite3 *looker = database_open(path, 0);
+    snprintf(bundle, sizeof bundle, "%s", next(worker, NULL, "'w', 10"));
+    for (int done = 0; done < 50; done += 10) {
+      database_must(worker, "BEGIN IMMEDIATE");
+      assert_int_equal(database_integer(looker, "SELECT rows FROM job_progress('job')"), done);
+      database_must(worker, "INSERT INTO out SELECT id FROM job LIMIT 10");
+      assert_int_equal(database_integer(looker, "SELECT rows FROM job_progress('job')"), done);
+      snprintf(bundle, sizeof bundle, "%s", next(worker, bundle, "'w', 10"));
+      assert_int_equal(database_integer(looker, "SELECT rows FROM job_progress('job')"), done);
+      database_must(worker, "COMMIT");
+      assert_int_equal(database_integer(looker, "SELECT rows FROM job_progress('job')"), done + 10);
+    }
+    close_database(looker);
+    close_database(worker);
+    database_remove(path);
+  }
+}
+
 /* --- job_rowids ----------------------------------------------------------------------------- */
 
 static const char *rowids(sqlite3 *db, const char *bundle) {
@@ -265,6 +302,7 @@ int main(void) {
       cmocka_unit_test(the_size_follows_from_the_bundle_just_done),
       cmocka_unit_test(the_rest_of_the_table_has_the_newest_row),
       cmocka_unit_test(rowids_are_counted_right_with_and_without_gaps),
+      cmocka_unit_test(progress_waits_for_no_writer_in_either_mode),
       cmocka_unit_test(rowids_are_the_bundle_as_it_was_claimed),
       cmocka_unit_test(rowids_reach_from_the_lowest_to_the_greatest),
       cmocka_unit_test(rowids_are_refused_with_the_reason),
