@@ -143,16 +143,25 @@ static int bind(sqlite3_stmt *stmt, int first, const tr_bundle *bundle) {
   return rc;
 }
 
-tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
-                         tr_error *err) {
+static tr_code write_by(tr_job *job, tr_job_sql sql, const tr_bundle *first,
+                        const tr_bundle *second, tr_error *err) {
   sqlite3_stmt *stmt;
-  tr_code code =
-      tr_job_statement(job, second == NULL ? TR_BUNDLE_WRITE_ONE : TR_BUNDLE_WRITE_TWO, &stmt, err);
+  tr_code code = tr_job_statement(job, sql, &stmt, err);
   if (code != TR_OK) return code;
   int rc = bind(stmt, 1, first);
   if (rc == SQLITE_OK && second != NULL) rc = bind(stmt, COLUMNS + 1, second);
   if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
   return tr_job_run(job, stmt, err);
+}
+
+tr_code tr_bundle_update(tr_job *job, const tr_bundle *bundle, tr_error *err) {
+  return write_by(job, TR_BUNDLE_UPDATE, bundle, NULL, err);
+}
+
+tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
+                         tr_error *err) {
+  return write_by(job, second == NULL ? TR_BUNDLE_WRITE_ONE : TR_BUNDLE_WRITE_TWO, first, second,
+                  err);
 }
 
 void tr_bundle_let_go(tr_bundle *bundle) {

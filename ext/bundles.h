@@ -51,6 +51,9 @@ void tr_bundle_free(tr_bundle *bundle);
 /* Reads the bundle in which a TR_BUNDLE_... statement stands. TR_NO_MEMORY; TR_CORRUPT: no such row. */
 tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
 
+/* Writes a bundle whose row is there and begins where it did. */
+tr_code tr_bundle_update(tr_job *job, const tr_bundle *bundle, tr_error *err);
+
 /*
 ** Writes one or two bundles, in one statement: all or nothing. With two, the first must be the one whose
 ** row is there, so that its range has shrunk before the second takes the rest.

@@ -340,10 +340,21 @@ static void append_write(const tr_job *job, int rows, sqlite3_str *sql) {
   }
 }
 
+/* A row that is there, whose start stays: so the index of the starts is not written. */
+static void append_update(const tr_job *job, sqlite3_str *sql) {
+  enum { BUNDLE, START, NEXT };
+  tr_job_append_sql(job, "UPDATE @ SET ", sql);
+  for (int i = NEXT; i < COLUMNS; i++) {
+    sqlite3_str_appendf(sql, "%s%s = ?%d", i == NEXT ? "" : ", ", columns[i], i + 1);
+  }
+  sqlite3_str_appendf(sql, " WHERE %s = ?%d", columns[BUNDLE], BUNDLE + 1);
+}
+
 tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr_error *err) {
   if (job->statements[number] == NULL) {
     sqlite3_str *sql = sqlite3_str_new(job->db);
     switch (number) {
+    case TR_BUNDLE_UPDATE: append_update(job, sql); break;
     case TR_BUNDLE_WRITE_ONE: append_write(job, 1, sql); break;
     case TR_BUNDLE_WRITE_TWO: append_write(job, 2, sql); break;
     default: tr_job_append_sql(job, texts[number], sql);

@@ -291,7 +291,7 @@ static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr
   if (code == TR_OK) code = lease_to(bundle, tr_jobs_mark(job->jobs), transaction, claim, err);
   if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
   if (code == TR_OK) {
-    code = rest == NULL ? tr_bundles_write(job, bundle, NULL, err)
+    code = rest == NULL ? tr_bundle_update(job, bundle, err)
                         : tr_bundles_write(job, bundle, rest, err);
   }
   return code;
@@ -308,7 +308,7 @@ static tr_code finish_empty(tr_job *job, const tr_job_transaction *transaction, 
   range->finished_at = transaction->now.wall;
   range->lease = 0;
   range->record.size = 0;
-  return tr_bundles_write(job, range, NULL, err);
+  return tr_bundle_update(job, range, err);
 }
 
 /* --- Claiming ----------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bu
   bundle->finished_at = transaction->now.wall;
   bundle->lease = 0;
   bundle->has_message = 0;
-  tr_code code = tr_bundles_write(job, bundle, NULL, err);
+  tr_code code = tr_bundle_update(job, bundle, err);
   return code == TR_OK ? note_time(job, transaction, bundle->keys, bundle->seconds, err) : code;
 }
 
@@ -43,14 +43,14 @@ tr_code tr_bundle_heartbeat(tr_job *job, const tr_job_transaction *transaction, 
     bundle->claimed_at = now->wall;
   }
   bundle->until = now->ticks + length;
-  return tr_bundles_write(job, bundle, NULL, err);
+  return tr_bundle_update(job, bundle, err);
 }
 
 tr_code tr_bundle_give_back(tr_job *job, tr_bundle *bundle, tr_error *err) {
   bundle->state = TR_BUNDLE_PENDING;
   bundle->record.size = 0;
   tr_bundle_let_go(bundle);
-  return tr_bundles_write(job, bundle, NULL, err);
+  return tr_bundle_update(job, bundle, err);
 }
 
 /* --- Failures ----------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bu
     if (keys == 1) code = tr_job_count_keys(job, start, end, 1, &one, &first, err);
     if (code == TR_OK) {
       code = one == 1 ? fail_key(job, bundle, tr_buffer_bytes(&first), err)
-                      : tr_bundles_write(job, bundle, NULL, err);
+                      : tr_bundle_update(job, bundle, err);
     }
   }
   tr_buffer_free(&first);
@@ -157,7 +157,7 @@ tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bu
   bundle->record.size = 0;
   if (bundle->failures < job->max_attempts) {
     tr_bundle_let_go(bundle);
-    return tr_bundles_write(job, bundle, NULL, err);
+    return tr_bundle_update(job, bundle, err);
   }
   return give_up(job, transaction, bundle, err);
 }

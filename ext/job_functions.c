@@ -275,7 +275,7 @@ static tr_code retry_one(tr_job *job, tr_restriction *restriction, int64_t *coun
     bundle.failures = 0;
     bundle.finished_at = 0;
     tr_bundle_let_go(&bundle);
-    code = tr_bundles_write(job, &bundle, NULL, err);
+    code = tr_bundle_update(job, &bundle, err);
   }
   if (code == TR_OK) *count = 1;
   tr_bundle_free(&bundle);

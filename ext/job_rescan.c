@@ -139,7 +139,7 @@ static tr_code compare_hash(cutter *c, tr_key_record *record, int64_t keys, int6
   bundle->seconds = -1;
   bundle->record.size = 0;
   tr_bundle_let_go(bundle);
-  return tr_bundles_write(c->job, bundle, NULL, err);
+  return tr_bundle_update(c->job, bundle, err);
 }
 
 static tr_code rescan_bundle(tr_job *job, tr_bundle *bundle, int64_t *keys, int64_t *found,

@@ -14,6 +14,11 @@
 
 enum { ROUNDS = 31, ROWS = 50000, BUNDLE = 1000, BUNDLES = ROWS / BUNDLE };
 
+/* The rows of bundle ?1, by the job's table and by ranges of rowids. */
+#define OF_TABLE " FROM job WHERE restriction = ?1"
+#define OF_ROWIDS \
+  " FROM job_rowids('job', ?1) AS r CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last"
+
 #define CLAIMS "SELECT job_next('job', ?1, 'w', 1000, 60)"
 
 typedef char bundle_text[200];
@@ -89,11 +94,11 @@ static int64_t write_each(sqlite3 *db, sqlite3_stmt *rows, sqlite3_stmt *output)
   return last;
 }
 
-static double each_by_job(sqlite3 *db) {
+static double each_by_job(sqlite3 *db, const char *rows_sql) {
   make_anew(db);
   bundle_text bundle = "";
   sqlite3_stmt *claims = prepare(db, CLAIMS);
-  sqlite3_stmt *rows = prepare(db, "SELECT id, name FROM job WHERE restriction = ?1");
+  sqlite3_stmt *rows = prepare(db, rows_sql);
   sqlite3_stmt *output = prepare_output(db);
   sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE");
   sqlite3_stmt *commit = prepare(db, "COMMIT");
@@ -258,43 +263,41 @@ static void print(const char *what, double *ours, double *theirs, const char *go
 int main(void) {
   char path[512];
   static bundle_text bundles[BUNDLES];
-  double each[2][ROUNDS], all[3][ROUNDS], reading[3][ROUNDS], keeping[2][ROUNDS];
+  double each[3][ROUNDS], all[3][ROUNDS], reading[3][ROUNDS], keeping[2][ROUNDS];
   sqlite3 *db = database_open(database_path("bench_scan_job", path), 0);
   database_must(
-      db,
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
-      "CREATE TABLE events(id INTEGER PRIMARY KEY, name TEXT);"
-      "INSERT INTO events SELECT value + 1, printf('%090d', value) FROM counting_input(50000)");
+      db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
+          "CREATE TABLE events(id INTEGER PRIMARY KEY, name TEXT);"
+          "INSERT INTO events SELECT value + 1, printf('%090d', value) FROM counting_input(50000)");
   for (int i = 0; i < ROUNDS; i++) {
-    each[0][i] = each_by_job(db);
+    each[0][i] = each_by_job(db, "SELECT id, name" OF_TABLE);
     each[1][i] = each_by_hand(db);
-    all[0][i] =
-        all_by_job(db, "INSERT INTO out SELECT id, upper(name) FROM job WHERE restriction = ?1");
+    each[2][i] = each_by_job(db, "SELECT id, name" OF_ROWIDS);
+    all[0][i] = all_by_job(db, "INSERT INTO out SELECT id, upper(name)" OF_TABLE);
     all[1][i] = all_by_hand(db, PLACE);
-    all[2][i] =
-        all_by_job(db, "INSERT INTO out SELECT e.id, upper(e.name) FROM job_rowids('job', "
-                       "?1) AS r CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last");
+    all[2][i] = all_by_job(db, "INSERT INTO out SELECT id, upper(name)" OF_ROWIDS);
     keeping[0][i] = all_by_hand(db, JOB);
     keeping[1][i] = all_by_hand(db, NO_PLACE);
     claim_all(db, bundles);
-    reading[0][i] = read_by_job(
-        db, bundles, "SELECT count(*), sum(length(name)) FROM job WHERE restriction = ?1");
+    reading[0][i] = read_by_job(db, bundles, "SELECT count(*), sum(length(name))" OF_TABLE);
     reading[1][i] = read_by_hand(db);
-    reading[2][i] =
-        read_by_job(db, bundles,
-                    "SELECT count(*), sum(length(e.name)) FROM job_rowids('job', ?1) AS "
-                    "r CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last");
+    reading[2][i] = read_by_job(db, bundles, "SELECT count(*), sum(length(name))" OF_ROWIDS);
   }
-  print("a backfill row by row by a job, against one that keeps its place in a table", each[0],
-        each[1], "");
-  print("the same by INSERT ... SELECT", all[0], all[1], "");
-  print("the same by INSERT ... SELECT and job_rowids", all[2], all[1], "");
-  print("the transactions of its output with job_next in them, against the same without",
-        keeping[0], keeping[1], "");
-  print("reading the rows of claimed bundles, against the same ranges of the table", reading[0],
-        reading[1], "");
-  print("the same rows by job_rowids, against the same ranges of the table", reading[2], reading[1],
+  static const char *const wholes[] = {
+      "a backfill, row by row, against one that keeps its place in a table",
+      "the same, its rows by job_rowids",
+      "a backfill by INSERT ... SELECT, against one that keeps its place in a table",
+      "the same, its rows by job_rowids",
+  };
+  print(wholes[0], each[0], each[1], "");
+  print(wholes[1], each[2], each[1], "");
+  print(wholes[2], all[0], all[1], "");
+  print(wholes[3], all[2], all[1], "");
+  print("transactions of output with job_next in them, against the same without", keeping[0],
+        keeping[1], "");
+  print("the rows of claimed bundles, against the same ranges of the table", reading[0], reading[1],
         "");
+  print("the same by job_rowids", reading[2], reading[1], "");
   fprintf(stderr, "job_next: %.1f us\n",
           (median(keeping[0]) - median(keeping[1])) * 1000 / BUNDLES);
   sqlite3_close(db);
