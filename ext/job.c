@@ -80,6 +80,7 @@ void tr_job_release(tr_job *job) {
   sqlite3_free(job->name);
   sqlite3_free(job->id);
   sqlite3_free(job->source_key);
+  sqlite3_free(job->source_schema);
   sqlite3_free(job->declaration);
   tr_free(job);
 }
@@ -381,10 +382,9 @@ int tr_job_step(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {
 
 tr_code tr_job_run(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {
   tr_error reason = {0};
-  if (tr_job_step(job, stmt, &reason) >= 0) {
-    sqlite3_reset(stmt);
-    return TR_OK;
-  }
+  int has_row;
+  while ((has_row = tr_job_step(job, stmt, &reason)) == 1) continue;
+  if (has_row == 0) return TR_OK;
   if (err != NULL) *err = reason;
   return reason.code;
 }
@@ -523,18 +523,35 @@ static char *copy_column(sqlite3_stmt *stmt, int column) {
   return text == NULL ? NULL : sqlite3_mprintf("%s", text);
 }
 
+/* The schema that the key's description begins with, or that of the job. NULL: out of memory. */
+static char *copy_source_schema(const tr_job *job) {
+  if (job->source_key == NULL || job->source_key[0] != '"')
+    return sqlite3_mprintf("%s", job->schema);
+  char *schema = sqlite3_mprintf("%s", job->source_key + 1);
+  if (schema == NULL) return NULL;
+  char *to = schema;
+  for (const char *from = schema; *from != '\0' && (*from != '"' || *++from == '"'); from++) {
+    *to++ = *from;
+  }
+  *to = '\0';
+  return schema;
+}
+
 tr_code tr_job_load(tr_job *job, const char *function, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = read_row(job, function, &stmt, err);
   if (code != TR_OK) return code;
   sqlite3_free(job->id);
   sqlite3_free(job->source_key);
+  sqlite3_free(job->source_schema);
   sqlite3_free(job->declaration);
   job->id = copy_column(stmt, 0);
   job->source_key = copy_column(stmt, 2);
+  job->source_schema = copy_source_schema(job);
   job->declaration = copy_column(stmt, 3);
   sqlite3_reset(stmt);
-  int is_whole = job->id != NULL && job->source_key != NULL && job->declaration != NULL;
+  int is_whole = job->id != NULL && job->source_key != NULL && job->source_schema != NULL &&
+                 job->declaration != NULL;
   return is_whole ? TR_OK : tr_error_no_memory(err);
 }
 
@@ -597,9 +614,13 @@ tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code c
 tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
                            tr_error *err) {
   const tr_module_arguments *arguments = &job->arguments;
-  const char *schema = arguments->schema;
+  const char *schema = arguments->schema != NULL ? arguments->schema : job->source_schema;
   if (schema == NULL && has_table(job->db, job->schema, arguments->table)) schema = job->schema;
   tr_code code = tr_source_table_read(source, job->db, function, schema, arguments->table, err);
+  if (code == TR_INVALID_ARGUMENT && arguments->schema == NULL && schema != NULL &&
+      sqlite3_stricmp(schema, job->schema) == 0) {
+    return tr_error_set(err, code, "%s: no such table: %s", function, arguments->table);
+  }
   if (code != TR_OK) return code;
   code =
       tr_source_table_set_key(source, job->db, function, &arguments->clauses[TR_JOB_KEY].list, err);
@@ -654,13 +675,26 @@ static tr_code check_scan(const tr_job *job, const char *function, tr_error *err
   return code;
 }
 
-tr_code tr_job_describe_key(const tr_source_table *source, tr_buffer *text, tr_error *err) {
+/* Where it is only the search that says which schema is meant, the search is not made again. */
+static tr_code append_found_schema(const tr_job *job, const char *schema, tr_buffer *text,
+                                   tr_error *err) {
+  if (job->arguments.schema != NULL || sqlite3_stricmp(schema, job->schema) == 0) return TR_OK;
+  char *quoted = sqlite3_mprintf("\"%w\".", schema);
+  tr_code code =
+      quoted == NULL ? tr_error_no_memory(err) : tr_buffer_append_text(text, quoted, err);
+  sqlite3_free(quoted);
+  return code;
+}
+
+tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr_buffer *text,
+                            tr_error *err) {
   static const char *const forms[] = {
       [TR_KEY_NONE] = "none", [TR_KEY_ROWID] = "rowid",      [TR_KEY_TEXT] = "text",
       [TR_KEY_BLOB] = "blob", [TR_KEY_ENCODED] = "byte_key",
   };
   const tr_source_key *key = &source->key;
-  tr_code code = tr_buffer_printf(text, err, "%s(", forms[key->form]);
+  tr_code code = append_found_schema(job, source->schema, text, err);
+  if (code == TR_OK) code = tr_buffer_printf(text, err, "%s(", forms[key->form]);
   for (int i = 0; i < key->column_count && code == TR_OK && key->form != TR_KEY_ROWID; i++) {
     code = tr_buffer_printf(text, err, "%s%s", i == 0 ? "" : ", ",
                             source->columns[key->columns[i]].name);
@@ -674,7 +708,7 @@ tr_code tr_job_describe_key(const tr_source_table *source, tr_buffer *text, tr_e
 static tr_code check_key(const tr_job *job, const char *function, const tr_source_table *source,
                          tr_error *err) {
   tr_buffer text = {0};
-  tr_code code = tr_job_describe_key(source, &text, err);
+  tr_code code = tr_job_describe_key(job, source, &text, err);
   if (code == TR_OK) code = tr_buffer_append_byte(&text, 0, err);
   if (code == TR_OK && job->source_key == NULL) {
     code = tr_error_set(err, TR_CORRUPT, "%s: the tables of job %s cannot be read", function,

@@ -74,9 +74,10 @@ typedef struct tr_job {
   sqlite3 *db;
   char *schema;
   char *name;
-  char *id;          /* random, made with the job: tells it from a later one of the same name */
-  char *source_key;  /* the key as it was when the job was made (tr_job_describe_key) */
-  char *declaration; /* of the virtual table, then: what it is while the source is gone */
+  char *id;            /* random, made with the job: tells it from a later one of the same name */
+  char *source_key;    /* the key as it was when the job was made (tr_job_describe_key) */
+  char *source_schema; /* where its source was found then, if that is said in source_key */
+  char *declaration;   /* of the virtual table, then: what it is while the source is gone */
 
   tr_module_arguments arguments; /* what CREATE VIRTUAL TABLE was given; its clauses are below */
   int64_t max_attempts;
@@ -147,7 +148,7 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql);
 */
 tr_code tr_job_statement(tr_job *job, tr_job_sql sql, sqlite3_stmt **stmt, tr_error *err);
 
-/* Runs a statement that gives no rows to its end and resets it. */
+/* Runs a statement whose rows, if it gives any (PRAGMA count_changes), are of no use, to its end; resets it. */
 tr_code tr_job_run(tr_job *job, sqlite3_stmt *stmt, tr_error *err);
 
 /* One step: 1 a row, 0 the end (reset), -1 failed (reset). */
@@ -210,8 +211,8 @@ enum {
 };
 
 /*
-** Reads the source and its key. A name without a schema means the job's own, where there is such a table,
-** else what SQLite would find.
+** Reads the source and its key. A name without a schema means, while the job is made, a table of the job's own
+** schema, or else what SQLite finds; later it means the table in that schema and no other.
 */
 tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
                            tr_error *err);
@@ -226,8 +227,12 @@ tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_ta
 /* Adds to an error that lasts, of a source that has changed, whose job it is and what can be done. Its code. */
 tr_code tr_job_explain(const tr_job *job, tr_error *err);
 
-/* Appends the key in words: its form and its columns. Restrictions mean the same while this is the same. */
-tr_code tr_job_describe_key(const tr_source_table *source, tr_buffer *text, tr_error *err);
+/*
+** Appends the key in words: its form and its columns. Restrictions mean the same while this is the same. Where
+** the source was found in another schema than the job's, that comes first: `"main".rowid()`.
+*/
+tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr_buffer *text,
+                            tr_error *err);
 
 /*
 ** Makes `job->keys` ready. An error that lasts (tr_error_is_lasting): the source is gone, or has changed so

@@ -89,8 +89,8 @@ static tr_code run(tr_job *job, const char *sql_text, const creation_values *giv
   for (int i = 0; i < sqlite3_bind_parameter_count(stmt) && rc == SQLITE_OK; i++) {
     rc = tr_bind_value(stmt, i + 1, &given->values[i]);
   }
-  if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
-  if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, job->db, rc);
+  if (rc == SQLITE_OK) code = tr_job_run(job, stmt, err);
+  if (rc != SQLITE_OK) code = tr_error_of_sqlite(err, job->db, rc);
   sqlite3_finalize(stmt);
   return code;
 }
@@ -99,7 +99,7 @@ static tr_code create_tables(tr_job *job, const tr_scan_table *table, tr_error *
   tr_buffer key = {0};
   char *declaration = tr_scan_table_declaration(table);
   tr_code code = declaration == NULL ? tr_error_no_memory(err)
-                                     : tr_job_describe_key(&table->source, &key, err);
+                                     : tr_job_describe_key(job, &table->source, &key, err);
   for (size_t i = 0; i < sizeof creation / sizeof creation[0] && code == TR_OK; i++) {
     creation_values given = {{tr_value_integer(TR_JOB_SCHEMA_VERSION),
                               tr_value_text(tr_buffer_bytes(&key)),
@@ -319,8 +319,7 @@ static tr_code rename_shadow(tr_job *job, const char *from, const char *suffix, 
   sqlite3_stmt *stmt;
   tr_code code = tr_sql_prepare(job->db, sql, &stmt, err);
   if (code != TR_OK) return code;
-  int rc = sqlite3_step(stmt);
-  if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, job->db, rc);
+  code = tr_job_run(job, stmt, err);
   sqlite3_finalize(stmt);
   return code;
 }

@@ -82,6 +82,15 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
 }
 
 /*
+** Of its two names the one that its columns can be called by. Releases differ in whether the newer one works;
+** the older one does in all.
+*/
+static const char *name_of_schema_table(const char *table) {
+  if (sqlite3_stricmp(table, "sqlite_schema") == 0) return "sqlite_master";
+  return sqlite3_stricmp(table, "sqlite_temp_schema") == 0 ? "sqlite_temp_master" : table;
+}
+
+/*
 ** Tables that no sqlite_master lists: itself, in each schema, and the eponymous ones of modules, in none.
 */
 static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *schema,
@@ -97,7 +106,7 @@ static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *sc
     entry->is_found = 1;
     entry->is_virtual = !is_schema_table;
     source->schema = copy_of(schema == NULL ? "main" : schema);
-    source->name = copy_of(table);
+    source->name = copy_of(is_schema_table ? name_of_schema_table(table) : table);
     if (source->schema == NULL || source->name == NULL) rc = SQLITE_NOMEM;
   }
   return finish(db, stmt, rc, err);

@@ -431,6 +431,8 @@ static int is_interrupted(sqlite3 *db) {
 }
 
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
+  /* No errors; a method of a module that returned one of them would be taken for a row. */
+  if (rc == SQLITE_ROW || rc == SQLITE_DONE) rc = SQLITE_INTERNAL;
   if ((rc & 0xff) == SQLITE_NOMEM) return tr_error_no_memory(err);
   int extended = sqlite3_extended_errcode(db);
   int is_current = (extended & 0xff) == (rc & 0xff);

@@ -330,6 +330,26 @@ static void a_job_made_anew_is_found_while_statements_are_kept(void **state) {
   database_remove(path);
 }
 
+/* Writes then give a row, which is no error; and no method gives SQLITE_ROW back, which would not end. */
+static void writes_that_give_their_counts_are_writes(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db,
+                "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                "INSERT INTO t SELECT value FROM counting_input(10);"
+                "PRAGMA count_changes = 1;"
+                "CREATE VIRTUAL TABLE made USING scan_job(t, max_attempts(1), target_seconds(9));"
+                "ALTER TABLE made RENAME TO job");
+  assert_string_equal(database_text(db, "SELECT job_fail('job', job_claim('job', 'w', 5), 'm')"),
+                      "halved");
+  assert_int_equal(database_integer(db, "SELECT job_done('job', job_claim('job', 'w', 5))"), 1);
+  assert_int_equal(database_integer(db, "SELECT job_retry('job')"), 0);
+  database_must(db, "INSERT INTO t VALUES (-5)");
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
+  database_must(db, "CREATE TABLE out(v); INSERT INTO out SELECT id FROM job; DROP TABLE job");
+  close_database(db);
+}
+
 /* --- Progress --------------------------------------------------------------------------------------- */
 
 static void the_rest_of_a_large_table_is_estimated(void **state) {
@@ -403,6 +423,7 @@ int main(void) {
       cmocka_unit_test(a_statement_that_may_fail_alone_cannot_end_a_bundle),
       cmocka_unit_test(a_damaged_open_end_is_an_error_and_no_loop),
       cmocka_unit_test(a_job_made_anew_is_found_while_statements_are_kept),
+      cmocka_unit_test(writes_that_give_their_counts_are_writes),
       cmocka_unit_test(the_rest_of_a_large_table_is_estimated),
       cmocka_unit_test(null_means_the_default),
       cmocka_unit_test(loading_does_not_read_the_file_first),

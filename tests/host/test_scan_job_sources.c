@@ -1,0 +1,128 @@
+/*
+** scan_job: which table a job walks. It is the one that the job was made over, and never another that has come
+** to be found under the same name.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "database.h"
+
+static void assert_refused(const char *answer, const char *why) {
+  if (strncmp(answer, "error: ", 7) != 0 || strstr(answer, why) == NULL) {
+    fail_msg("'%s' instead of an error with '%s'", answer, why);
+  }
+}
+
+#define THREE_ROWS "(id INTEGER PRIMARY KEY, v); INSERT INTO "
+#define ROWS " VALUES (1, 'mine'), (2, 'mine'), (3, 'mine');"
+#define OTHER(table)                                                      \
+  "CREATE TABLE " table "(id INTEGER PRIMARY KEY, v); INSERT INTO " table \
+  " VALUES (1, 'other'), (7, 'other');"
+
+static void another_table_of_its_name_is_not_the_source(void **state) {
+  (void)state;
+  static const struct {
+    const char *setup;
+    const char *job;
+    const char *away;
+    const char *other;
+    const char *back;
+    const char *why;
+  } cases[] = {
+      {"CREATE TABLE t" THREE_ROWS "t" ROWS "CREATE VIRTUAL TABLE job USING scan_job(t)", "job",
+       "ALTER TABLE main.t RENAME TO t2", OTHER("aux.t"), "ALTER TABLE t2 RENAME TO t",
+       "no such table: t;"},
+      {"CREATE TABLE t" THREE_ROWS "t" ROWS "CREATE VIRTUAL TABLE job USING scan_job(t)", "job",
+       "ALTER TABLE main.t RENAME TO t2", OTHER("temp.t"), "ALTER TABLE t2 RENAME TO t",
+       "no such table: t;"},
+      {"CREATE TABLE aux.t" THREE_ROWS "aux.t" ROWS
+       "CREATE VIRTUAL TABLE aux.job USING scan_job(t)",
+       "aux.job", "ALTER TABLE aux.t RENAME TO t2", OTHER("main.t"),
+       "ALTER TABLE aux.t2 RENAME TO t", "no such table: t;"},
+      /* A job of temp over a table of main, found as SQLite finds it. */
+      {"CREATE TABLE t" THREE_ROWS "t" ROWS "CREATE VIRTUAL TABLE temp.job USING scan_job(t)",
+       "job", "ALTER TABLE main.t RENAME TO t2", OTHER("aux.t"), "ALTER TABLE t2 RENAME TO t",
+       "no such table: main.t;"},
+      {"CREATE TABLE t" THREE_ROWS "t" ROWS "CREATE VIRTUAL TABLE temp.job USING scan_job(t)",
+       "job", "ALTER TABLE main.t RENAME TO t2", OTHER("temp.t"), "ALTER TABLE t2 RENAME TO t",
+       "no such table: main.t;"},
+      {"CREATE TEMP TABLE t" THREE_ROWS "t" ROWS "CREATE VIRTUAL TABLE temp.job USING scan_job(t)",
+       "job", "ALTER TABLE temp.t RENAME TO t2", OTHER("main.t"), "ALTER TABLE temp.t2 RENAME TO t",
+       "no such table: t;"},
+  };
+  static const char *const uses[] = {
+      "SELECT job_claim('%s', 'w', 1)",
+      "SELECT count(*) FROM %s",
+      "SELECT remaining FROM job_progress('%s')",
+      "SELECT job_rescan('%s')",
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char sql[200];
+    sqlite3 *db = database_open(":memory:", 0);
+    database_must(db, "ATTACH ':memory:' AS aux");
+    database_must(db, cases[i].setup);
+    snprintf(sql, sizeof sql, uses[0], cases[i].job);
+    assert_string_equal(database_text(db, sql), "{\"start\":\"\",\"end\":\"8000000000000002\"}");
+    database_must(db, cases[i].away);
+    database_must(db, cases[i].other);
+    for (size_t j = 0; j < sizeof uses / sizeof uses[0]; j++) {
+      snprintf(sql, sizeof sql, uses[j], cases[i].job);
+      assert_refused(database_text(db, sql), cases[i].why);
+    }
+    /* Both are there again: it is still the one that it was. */
+    database_must(db, cases[i].back);
+    snprintf(sql, sizeof sql, "SELECT group_concat(v) FROM %s", cases[i].job);
+    assert_string_equal(database_text(db, sql), "mine,mine,mine");
+    snprintf(sql, sizeof sql, uses[0], cases[i].job);
+    assert_string_equal(database_text(db, sql),
+                        "{\"start\":\"8000000000000002\",\"end\":\"8000000000000003\"}");
+    snprintf(sql, sizeof sql, "DROP TABLE %s", cases[i].job);
+    database_must(db, sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
+/* The schema of a name that was found elsewhere is kept with the job, however it is spelled. */
+static void the_schema_may_have_any_name(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "ATTACH ':memory:' AS 'a \"b\".(c)';"
+                    "CREATE TABLE \"a \"\"b\"\".(c)\".t(id INTEGER PRIMARY KEY);"
+                    "INSERT INTO t VALUES (5);"
+                    "CREATE VIRTUAL TABLE temp.job USING scan_job(t);"
+                    "CREATE TABLE main.t(id INTEGER PRIMARY KEY); INSERT INTO main.t VALUES (6)");
+  assert_string_equal(database_text(db, "SELECT job_claim('job', 'w')"),
+                      "{\"start\":\"\",\"end\":\"8000000000000006\"}");
+  assert_int_equal(database_integer(db, "SELECT id FROM job"), 5);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* SQLite knows it under two names, and not every release calls its columns by both. */
+static void the_schema_table_is_walked_under_each_of_its_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"sqlite_schema", "sqlite_master", "main.sqlite_schema",
+                                      "SQLITE_SCHEMA"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    char sql[200];
+    sqlite3 *db = database_open(":memory:", 0);
+    snprintf(sql, sizeof sql, "CREATE TABLE t(v); CREATE VIRTUAL TABLE job USING scan_job(%s)",
+             names[i]);
+    database_must(db, sql);
+    assert_string_equal(database_text(db, "SELECT job_claim('job', 'w', 1)"),
+                        "{\"start\":\"\",\"end\":\"8000000000000002\"}");
+    assert_string_equal(database_text(db, "SELECT name FROM job"), "t");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(another_table_of_its_name_is_not_the_source),
+      cmocka_unit_test(the_schema_may_have_any_name),
+      cmocka_unit_test(the_schema_table_is_walked_under_each_of_its_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
