@@ -494,9 +494,10 @@ static void results_can_be_stored(void **state) {
 
 /*
 ** Another process that moves amounts between rows far from each other and adds rows in pairs, one commit
-** after another, until it is told to end.
+** after another, until it is told to end: with a pause after each, some thousand times a second, or as fast
+** as it can.
 */
-static pid_t start_writer(const char *name, const char *mode) {
+static pid_t start_writer(const char *name, const char *mode, int pauses) {
   pid_t writer = fork();
   if (writer != 0) return writer;
   sqlite3 *db;
@@ -514,15 +515,16 @@ static pid_t start_writer(const char *name, const char *mode) {
              i, 1 + i * 7 % 100, i, 19900 + i * 3 % 100, -1 - i, i, 1000000 + i, -i);
     rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
     struct timespec pause = {.tv_nsec = 300000};
-    nanosleep(&pause, NULL);
+    if (pauses) nanosleep(&pause, NULL);
   }
   _exit(rc == SQLITE_OK ? 0 : 1);
 }
 
 static void totals_are_of_one_committed_state(void **state) {
   (void)state;
-  static const char *const modes[] = {"wal", "delete"};
-  for (size_t m = 0; m < 2; m++) {
+  static const char *const modes[] = {"wal", "delete", "wal", "delete"};
+  for (size_t m = 0; m < 4; m++) {
+    int pauses = m < 2;
     char name[40], sql[200];
     snprintf(name, sizeof name, "writer%d.db", (int)m);
     sqlite3 *db = open_db(name);
@@ -531,7 +533,7 @@ static void totals_are_of_one_committed_state(void **state) {
     run(db, "CREATE TABLE account(id INTEGER PRIMARY KEY, v INT);"
             "INSERT INTO account SELECT value, 100 FROM counting_input(20001, 1)");
     sqlite3_close(db);
-    pid_t writer = start_writer(name, modes[m]);
+    pid_t writer = start_writer(name, modes[m], pauses);
     assert_true(writer > 0);
     db = open_db(name);
     run(db, "CREATE VIRTUAL TABLE temp.o USING group_by_fields(account, globally(),"
@@ -544,7 +546,8 @@ static void totals_are_of_one_committed_state(void **state) {
     kill(writer, SIGKILL);
     int status;
     waitpid(writer, &status, 0);
-    print_message("  %s: %d of %d runs were parallel\n", modes[m], parallel, total);
+    print_message("  %s, %s: %d of %d runs were parallel\n", modes[m],
+                  pauses ? "a commit now and then" : "commits without a pause", parallel, total);
     if (m == 0) assert_true(parallel > 0);
     sqlite3_close(db);
   }
@@ -636,6 +639,18 @@ static int deny_r(void *none, int action, const char *a, const char *b, const ch
   return ignore_r(none, action, a, b, c, d) == SQLITE_IGNORE ? SQLITE_DENY : SQLITE_OK;
 }
 
+static int deny_other(void *none, int action, const char *a, const char *b, const char *c,
+                      const char *d) {
+  (void)none, (void)b, (void)c, (void)d;
+  return action == SQLITE_READ && a != NULL && strcmp(a, "other") == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+static int deny_lower(void *none, int action, const char *a, const char *b, const char *c,
+                      const char *d) {
+  (void)none, (void)a, (void)c, (void)d;
+  return action == SQLITE_FUNCTION && strcmp(b, "lower") == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
 static void the_authorizer_decides(void **state) {
   (void)state;
   sqlite3 *db = open_db("authorizer.db");
@@ -648,6 +663,23 @@ static void the_authorizer_decides(void **state) {
               "error: group_by_fields: access to t.r is prohibited");
   sqlite3_set_authorizer(db, ignore_r, NULL);
   assert_rows(db, "SELECT count(*), sum(s) FROM o", "i13|n|\n");
+  /* Another table, and a function, that only the workers' statement would read. */
+  sqlite3_set_authorizer(db, NULL, NULL);
+  run(db, "CREATE TABLE other(x); INSERT INTO other VALUES (1), (2);"
+          "CREATE VIRTUAL TABLE temp.p USING group_by_fields(t, by_field_names(g), count(*) AS c,"
+          " where(g IN (SELECT x FROM other)), workers(2));"
+          "CREATE VIRTUAL TABLE temp.q USING group_by_fields(t, by_field_names(lower(name) AS l),"
+          " count(*) AS c, workers(2))");
+  assert_rows(db, "SELECT count(*) FROM p", "i2|\n");
+  assert_string_equal(last_reason(db), "parallel");
+  assert_rows(db, "SELECT count(*) FROM q", "i101|\n");
+  assert_string_equal(last_reason(db), "parallel");
+  sqlite3_set_authorizer(db, deny_other, NULL);
+  assert_rows(db, "SELECT count(*) FROM p",
+              "error: group_by_fields: access to other.x is prohibited");
+  sqlite3_set_authorizer(db, deny_lower, NULL);
+  assert_rows(db, "SELECT count(*) FROM q",
+              "error: group_by_fields: not authorized to use function: lower");
   sqlite3_close(db);
 }
 

@@ -340,6 +340,33 @@ static void the_first_error_stops_all(void **state) {
   }
 }
 
+/* Turn by turn: who has not failed ends with the piece that it has read. */
+static void after_an_error_no_piece_is_read(void **state) {
+  (void)state;
+  enum { WORKERS = 5 };
+  test_random random = test_random_begin("after an error no piece is read");
+  source s;
+  source_init(&s, &random, paths, test_effort(300000));
+  atomic_store(&s.failing_row, (long)test_random_below(&random, (uint64_t)s.count));
+  open_pool(&s, WORKERS);
+  uint64_t rows;
+  int failed = 0;
+  while (tr_worker_pool_step(s.pool, failed, &rows) != TR_TURN_ENDED)
+    failed = (failed + 1) % WORKERS;
+  uint64_t total = tr_worker_pool_progress(s.pool).rows;
+  assert_int_equal(s.interrupts, WORKERS);
+  for (int i = 0; i < WORKERS; i++) {
+    if (i == failed) continue;
+    assert_int_equal(tr_worker_pool_step(s.pool, i, &rows), TR_TURN_ENDED);
+    assert_int_equal(rows, 0);
+  }
+  assert_int_equal(tr_worker_pool_progress(s.pool).rows, total);
+  tr_error err = {0};
+  assert_int_equal(tr_worker_pool_join(s.pool, &err), TR_CORRUPT);
+  tr_worker_pool_free(s.pool);
+  source_free(&s);
+}
+
 static void a_stopped_pool_says_why(void **state) {
   (void)state;
   test_random random = test_random_begin("a stopped pool says why");
@@ -410,6 +437,7 @@ int main(void) {
       cmocka_unit_test(small_sources_are_read_whole),
       cmocka_unit_test(threads_read_each_row_once),
       cmocka_unit_test(the_first_error_stops_all),
+      cmocka_unit_test(after_an_error_no_piece_is_read),
       cmocka_unit_test(a_stopped_pool_says_why),
       cmocka_unit_test(failing_memory_loses_nothing),
   };
