@@ -69,8 +69,8 @@ static int walk_unbroken(tr_job *job, const tr_bundle *range, int64_t limit, wal
                          tr_error *err) {
   enum { WORTH_IT = 50, REST = 16 };
   int64_t bounds[2] = {INT64_MIN, INT64_MAX};
-  int64_t first[2];
-  int64_t last[2];
+  int64_t first[2] = {0};
+  int64_t last[2] = {0};
   int may_have_so_many = range->keys < 0 || range->keys >= limit;
   if (!w->record.is_rowid || limit < WORTH_IT || !may_have_so_many) return 0;
   if (job->gaps > 0) {
