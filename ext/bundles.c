@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 const char *const tr_bundle_state_names[TR_BUNDLE_STATES] = {
     [TR_BUNDLE_PENDING] = "pending",
     [TR_BUNDLE_CLAIMED] = "claimed",
@@ -203,25 +205,14 @@ static tr_code refuse(const tr_job *job, const tr_bundle_call *call, const char 
   return code;
 }
 
-static tr_code refuse_other_worker(const tr_job *job, const tr_bundle_call *call,
-                                   const tr_bundle *bundle, tr_error *err) {
-  char reason[240];
-  sqlite3_snprintf(sizeof reason, reason,
-                   "is now claimed by worker '%.*s': the lease of this claim ran out",
-                   bundle->worker.size > 100 ? 100 : (int)bundle->worker.size,
-                   (const char *)bundle->worker.data);
-  return refuse(job, call, reason, err);
-}
-
-static tr_code refuse_other_connection(const tr_job *job, const tr_bundle_call *call,
-                                       const tr_bundle *bundle, tr_error *err) {
-  char reason[320];
-  sqlite3_snprintf(
-      sizeof reason, reason,
-      "is claimed by worker '%.*s', and not by this connection: its lease ran out, its claim "
-      "was rolled back, or it is for another connection and must name its worker",
-      bundle->worker.size > 100 ? 100 : (int)bundle->worker.size,
-      (const char *)bundle->worker.data);
+/* The same where another holds it: `why` it is not the caller's. */
+static tr_code refuse_other(const tr_job *job, const tr_bundle_call *call, const tr_bundle *bundle,
+                            const char *is, const char *why, tr_error *err) {
+  enum { SHOWN_BYTES = 100 };
+  char reason[340];
+  sqlite3_snprintf(sizeof reason, reason, "%s by worker '%.*s'%s", is,
+                   (int)tr_utf8_cut(tr_buffer_bytes(&bundle->worker), SHOWN_BYTES),
+                   bundle->worker.size == 0 ? "" : (const char *)bundle->worker.data, why);
   return refuse(job, call, reason, err);
 }
 
@@ -233,10 +224,14 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
                            tr_error *err) {
   if (call->worker != NULL) {
     if (tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0) return TR_OK;
-    return refuse_other_worker(job, call, bundle, err);
+    return refuse_other(job, call, bundle, "is now claimed", ": the lease of this claim ran out",
+                        err);
   }
   if (tr_jobs_mark(job->jobs) == bundle->lease) return TR_OK;
-  return refuse_other_connection(job, call, bundle, err);
+  return refuse_other(job, call, bundle, "is claimed",
+                      ", and not by this connection: its lease ran out, its claim was rolled back, "
+                      "or it is for another connection and must name its worker",
+                      err);
 }
 
 int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err) {

@@ -656,10 +656,8 @@ tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_ta
 }
 
 tr_code tr_job_explain(const tr_job *job, tr_error *err) {
-  size_t size = strlen(err->message);
   if (tr_error_is_lasting(err)) {
-    sqlite3_snprintf((int)(sizeof err->message - size), err->message + size,
-                     "; job %s reads that table: change it back, or drop the job", job->name);
+    tr_error_append(err, "; job %s reads that table: change it back, or drop the job", job->name);
   }
   return err->code;
 }

@@ -7,20 +7,13 @@
 #include <string.h>
 
 #include "base/double_text.h"
+#include "base/utf8.h"
 
 /* Bytes of a text or BLOB that are shown. */
 #define SHOWN_BYTES 80
 
 /* Room for a literal: quotes and dots around two digits for each byte of a BLOB. */
 typedef char literal[2 * SHOWN_BYTES + 16];
-
-/* Bytes of `text` to show: never the first part of a character alone. */
-static size_t shown_size(tr_bytes text) {
-  if (text.size <= SHOWN_BYTES) return text.size;
-  size_t size = SHOWN_BYTES;
-  while (size > SHOWN_BYTES - 4 && (text.data[size] & 0xC0) == 0x80) size--;
-  return size;
-}
 
 static void describe_blob(tr_bytes blob, char *text) {
   char *to = text + sprintf(text, "x'");
@@ -34,7 +27,7 @@ static void describe(const tr_value *value, literal text) {
   case TR_INTEGER: snprintf(text, sizeof(literal), "%lld", (long long)value->integer); break;
   case TR_REAL: tr_double_text(value->real, text); break;
   case TR_TEXT: {
-    size_t shown = shown_size(value->bytes);
+    size_t shown = tr_utf8_cut(value->bytes, SHOWN_BYTES);
     snprintf(text, sizeof(literal), "'%.*s%s'", (int)shown,
              shown > 0 ? (const char *)value->bytes.data : "",
              shown < value->bytes.size ? "..." : "");

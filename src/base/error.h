@@ -23,7 +23,7 @@ typedef enum tr_code {
   TR_HOST              /* the host database failed; host_code says how */
 } tr_code;
 
-/* Bytes of a message with its terminator; a longer one is cut and ends in "...". */
+/* Bytes of a message with its terminator; a longer one is cut and ends in "...". Always valid UTF-8. */
 #define TR_MESSAGE_SIZE 1024
 
 typedef struct tr_error {
@@ -47,6 +47,9 @@ tr_code tr_error_set(tr_error *err, tr_code code, const char *format, ...) TR_PR
 
 /* The same for yes-or-no functions: fills `err` and returns -1. */
 int tr_error_no(tr_error *err, tr_code code, const char *format, ...) TR_PRINTF(3, 4);
+
+/* Adds to the message. `err` is filled, or NULL. */
+void tr_error_append(tr_error *err, const char *format, ...) TR_PRINTF(2, 3);
 
 /* "out of memory", in one place. */
 tr_code tr_error_no_memory(tr_error *err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #define TEXT_OF_TOKEN(token) #token
 #define TEXT_OF(macro) TEXT_OF_TOKEN(macro)
@@ -20,7 +21,7 @@ typedef struct parser {
 } parser;
 
 static tr_code fail(const parser *p, const char *reason, tr_error *err) {
-  size_t shown = p->text.size < 200 ? p->text.size : 200;
+  size_t shown = tr_utf8_cut(p->text, 200);
   return tr_error_set(err, TR_INVALID_ARGUMENT, "field path '%.*s', at %llu: %s", (int)shown,
                       p->text.size == 0 ? "" : (const char *)p->text.data,
                       (unsigned long long)p->at + 1, reason);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/utf8.h"
 #include "database.h"
 
 static void close_database(sqlite3 *db) {
@@ -330,6 +331,36 @@ static void a_job_made_anew_is_found_while_statements_are_kept(void **state) {
   database_remove(path);
 }
 
+/* Who reads messages as UTF-8 (Python) fails on half a character, and never sees the message. */
+static void messages_are_cut_between_characters(void **state) {
+  (void)state;
+  static const char *const characters[] = {"char(233)", "char(8364)", "char(128512)",
+                                           "CAST(x'ff' AS TEXT)"};
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  for (size_t i = 0; i < sizeof characters / sizeof characters[0]; i++) {
+    for (int before = 0; before < 4; before++) {
+      char sql[300];
+      snprintf(sql, sizeof sql,
+               "SELECT job_claim('job', substr('abcd', 1, %d) || replace('%060d', '0', %s), 1, 60)",
+               before, 0, characters[i]);
+      database_must(db, sql);
+      const char *answer = database_text(
+          db, "SELECT job_done('job', '{\"start\":\"\",\"end\":\"8000000000000002\"}', 'w')");
+      assert_refused(answer, "is now claimed by worker '");
+      char copy[2048];
+      snprintf(copy, sizeof copy, "%s", answer);
+      tr_utf8_make_valid(copy);
+      assert_string_equal(answer, copy);
+      if (i < 3) assert_null(strchr(answer, '?'));
+      database_must(db, "SELECT job_release('job', byte_key_range(start_key, end_key)) "
+                        "FROM job_bundles WHERE state = 'claimed'");
+    }
+  }
+  close_database(db);
+}
+
 /* Writes then give a row, which is no error; and no method gives SQLITE_ROW back, which would not end. */
 static void writes_that_give_their_counts_are_writes(void **state) {
   (void)state;
@@ -423,6 +454,7 @@ int main(void) {
       cmocka_unit_test(a_statement_that_may_fail_alone_cannot_end_a_bundle),
       cmocka_unit_test(a_damaged_open_end_is_an_error_and_no_loop),
       cmocka_unit_test(a_job_made_anew_is_found_while_statements_are_kept),
+      cmocka_unit_test(messages_are_cut_between_characters),
       cmocka_unit_test(writes_that_give_their_counts_are_writes),
       cmocka_unit_test(the_rest_of_a_large_table_is_estimated),
       cmocka_unit_test(null_means_the_default),
