@@ -126,11 +126,17 @@ fuzz: ## every target of tests/fuzz for FUZZ_SECONDS (5) each, with clang's libF
 	  SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" fuzz-programs
 	@tests/run-fuzz build/fuzz $(FUZZ_SECONDS)
 
+# SQLite from npm and DuckDB from PyPI are left out, and that is said, where there is no network.
+DUCKDB = build/duckdb/bin/python
 .PHONY: bench
 bench: ## every program of tests/bench; prints one table in Markdown
 	@tests/setup test
 	@$(MAKE) -s --no-print-directory -j$(JOBS) bench-programs
-	@$(PYTHON) tests/run-bench --build $(BUILD) --tranche $(BUILD)/tranche.so $(NAME)
+	@tests/run-hosts for-bench
+	@$(DUCKDB) -c 'import duckdb' 2>/dev/null || { $(PYTHON) -m venv build/duckdb && \
+	  build/duckdb/bin/pip install -q duckdb==1.4.2; } || echo "skip   DuckDB: PyPI's duckdb cannot be installed"
+	@$(PYTHON) tests/run-bench --build $(BUILD) --tranche $(BUILD)/tranche.so \
+	  --newest build/hosts/for-bench --duckdb $(DUCKDB) $(NAME)
 
 .PHONY: test-newest
 test-newest: ## SQL scripts and host tests with the newest SQLite from npm; skipped without network

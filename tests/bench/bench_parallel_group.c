@@ -1,7 +1,8 @@
 /*
 ** group_by_fields with one and two workers (and all cores, where there are more) against SQLite's own
 ** GROUP BY over the same rows: 10, 1,000 and a million groups of integers, a thousand of text, three
-** aggregates, a mean, a top 100. All read their groups through the same outer query.
+** aggregates, a mean, a top 100. All read their groups through the same outer query. To be run also
+** with the newest SQLite (tests/run-bench does where there is one); each line says which it was.
 **
 ** BENCH_ROWS sets the number of rows, of some 100 bytes each. Times are those of the clock on the wall, so
 ** nothing else should run; native and ours take turns. The connection is as SQLite comes: it has no
@@ -120,12 +121,13 @@ static void compare(const grouping *g) {
     median[way] = times[way][TURNS / 2];
   }
   for (int way = 2; way < ways; way++) {
-    char name[100];
+    char name[120];
     if (way == 4)
-      snprintf(name, sizeof name, "group by %s; all cores", g->what);
+      snprintf(name, sizeof name, "group by %s; all cores; SQLite %s", g->what,
+               sqlite3_libversion());
     else
-      snprintf(name, sizeof name, "group by %s; %d worker%s", g->what, workers[way],
-               workers[way] == 1 ? "" : "s");
+      snprintf(name, sizeof name, "group by %s; %d worker%s; SQLite %s", g->what, workers[way],
+               workers[way] == 1 ? "" : "s", sqlite3_libversion());
     printf("%s\t%.0f ms\t%.0f ms (mapped %.0f)\t%.3f (%.1f times)\t%s\n", name, median[way] * 1e3,
            median[0] * 1e3, median[1] * 1e3, median[way] / median[0], median[0] / median[way],
            way == 3 ? g->goal : "");
