@@ -11,7 +11,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "range/byte_key.h"
 
 struct tr_jobs {
   tr_job *first;
@@ -60,21 +59,10 @@ void tr_job_forget_statements(tr_job *job) {
   }
 }
 
-static void forget_source(tr_job *job) {
-  tr_statement_reader_free(job->keys);
-  job->keys = NULL;
-  for (int i = TR_SOURCE_ROWIDS; i <= TR_SOURCE_VERSION; i++) {
-    sqlite3_finalize(job->statements[i]);
-    job->statements[i] = NULL;
-  }
-  if (job->has_source) tr_source_table_free(&job->source);
-  job->has_source = 0;
-}
-
 void tr_job_release(tr_job *job) {
   if (job == NULL || --job->references > 0) return;
   tr_job_forget_statements(job);
-  forget_source(job);
+  tr_job_forget_source(job);
   tr_module_arguments_free(&job->arguments);
   sqlite3_free(job->schema);
   sqlite3_free(job->name);
@@ -139,11 +127,6 @@ tr_code tr_job_rename(tr_job *job, const char *name, tr_error *err) {
 
 /* --- Finding ------------------------------------------------------------------------------ */
 
-static int has_table(sqlite3 *db, const char *schema, const char *name) {
-  return sqlite3_table_column_metadata(db, schema, name, NULL, NULL, NULL, NULL, NULL, NULL) ==
-         SQLITE_OK;
-}
-
 /* The attached database that has a table of that name, a copy; `*schema` NULL: none has. */
 static tr_code find_attached(sqlite3 *db, const char *name, char **schema, tr_error *err) {
   sqlite3_stmt *stmt;
@@ -153,7 +136,7 @@ static tr_code find_attached(sqlite3 *db, const char *name, char **schema, tr_er
   while (rc == SQLITE_OK && *schema == NULL && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
     const char *candidate = (const char *)sqlite3_column_text(stmt, 0);
     rc = candidate == NULL ? SQLITE_NOMEM : SQLITE_OK;
-    if (candidate == NULL || !has_table(db, candidate, name)) continue;
+    if (candidate == NULL || !tr_has_table(db, candidate, name)) continue;
     *schema = sqlite3_mprintf("%s", candidate);
     if (*schema == NULL) rc = SQLITE_NOMEM;
   }
@@ -167,10 +150,10 @@ static tr_code find_schema(sqlite3 *db, const char *given, const char *name, cha
                            tr_error *err) {
   static const char *const first[] = {"temp", "main"};
   *schema = NULL;
-  if (given != NULL && !has_table(db, given, name)) return TR_OK;
+  if (given != NULL && !tr_has_table(db, given, name)) return TR_OK;
   const char *found = given;
   for (int i = 0; i < 2 && found == NULL; i++) {
-    if (has_table(db, first[i], name)) found = first[i];
+    if (tr_has_table(db, first[i], name)) found = first[i];
   }
   if (found == NULL) return find_attached(db, name, schema, err);
   *schema = sqlite3_mprintf("%s", found);
@@ -607,173 +590,4 @@ tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code c
   if (code == TR_OK) code = keep(job, transaction, err);
   if (code != TR_OK) take_back(job, transaction);
   return code;
-}
-
-/* --- The source --------------------------------------------------------------------------- */
-
-tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
-                           tr_error *err) {
-  const tr_module_arguments *arguments = &job->arguments;
-  const char *schema = arguments->schema != NULL ? arguments->schema : job->source_schema;
-  if (schema == NULL && has_table(job->db, job->schema, arguments->table)) schema = job->schema;
-  tr_code code = tr_source_table_read(source, job->db, function, schema, arguments->table, err);
-  if (code == TR_INVALID_ARGUMENT && arguments->schema == NULL && schema != NULL &&
-      sqlite3_stricmp(schema, job->schema) == 0) {
-    return tr_error_set(err, code, "%s: no such table: %s", function, arguments->table);
-  }
-  if (code != TR_OK) return code;
-  code =
-      tr_source_table_set_key(source, job->db, function, &arguments->clauses[TR_JOB_KEY].list, err);
-  if (code != TR_OK) tr_source_table_free(source);
-  return code;
-}
-
-/* A copy of the expression of where(...), if there is one. */
-static tr_code copy_where(const tr_job *job, char **where, tr_error *err) {
-  const char *expression = job->arguments.clauses[TR_JOB_WHERE].expression;
-  *where = NULL;
-  if (expression == NULL) return TR_OK;
-  size_t size = strlen(expression) + 1;
-  *where = tr_malloc(size);
-  if (*where == NULL) return tr_error_no_memory(err);
-  memcpy(*where, expression, size);
-  return TR_OK;
-}
-
-tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_table *table,
-                             tr_error *err) {
-  tr_source_table source;
-  char *where;
-  tr_code code = tr_job_read_source(job, function, &source, err);
-  if (code != TR_OK) return code;
-  code = copy_where(job, &where, err);
-  if (code != TR_OK) {
-    tr_source_table_free(&source);
-    return code;
-  }
-  return tr_scan_table_describe(table, &source, &job->arguments.clauses[TR_JOB_COLUMNS].list, where,
-                                err);
-}
-
-tr_code tr_job_explain(const tr_job *job, tr_error *err) {
-  if (tr_error_is_lasting(err)) {
-    tr_error_append(err, "; job %s reads that table: change it back, or drop the job", job->name);
-  }
-  return err->code;
-}
-
-/* Whether the job's table can be read over the source as it is now. */
-static tr_code check_scan(const tr_job *job, const char *function, tr_error *err) {
-  tr_scan_table table = {.function = function,
-                         .host = job->host,
-                         .db = job->db,
-                         .is_stored = sqlite3_stricmp(job->schema, "temp") != 0};
-  tr_code code = tr_job_describe_scan(job, function, &table, err);
-  tr_scan_table_free(&table);
-  return code;
-}
-
-/* Where it is only the search that says which schema is meant, the search is not made again. */
-static tr_code append_found_schema(const tr_job *job, const char *schema, tr_buffer *text,
-                                   tr_error *err) {
-  if (job->arguments.schema != NULL || sqlite3_stricmp(schema, job->schema) == 0) return TR_OK;
-  char *quoted = sqlite3_mprintf("\"%w\".", schema);
-  tr_code code =
-      quoted == NULL ? tr_error_no_memory(err) : tr_buffer_append_text(text, quoted, err);
-  sqlite3_free(quoted);
-  return code;
-}
-
-tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr_buffer *text,
-                            tr_error *err) {
-  static const char *const forms[] = {
-      [TR_KEY_NONE] = "none", [TR_KEY_ROWID] = "rowid",      [TR_KEY_TEXT] = "text",
-      [TR_KEY_BLOB] = "blob", [TR_KEY_ENCODED] = "byte_key",
-  };
-  const tr_source_key *key = &source->key;
-  tr_code code = append_found_schema(job, source->schema, text, err);
-  if (code == TR_OK) code = tr_buffer_printf(text, err, "%s(", forms[key->form]);
-  for (int i = 0; i < key->column_count && code == TR_OK && key->form != TR_KEY_ROWID; i++) {
-    code = tr_buffer_printf(text, err, "%s%s", i == 0 ? "" : ", ",
-                            source->columns[key->columns[i]].name);
-  }
-  if (code == TR_OK && key->has_null_breaker) code = tr_buffer_append_text(text, ", rowid", err);
-  if (code == TR_OK) code = tr_buffer_append_text(text, ")", err);
-  return code;
-}
-
-/* Restrictions were written in one form of key; another would read them as other rows. */
-static tr_code check_key(const tr_job *job, const char *function, const tr_source_table *source,
-                         tr_error *err) {
-  tr_buffer text = {0};
-  tr_code code = tr_job_describe_key(job, source, &text, err);
-  if (code == TR_OK) code = tr_buffer_append_byte(&text, 0, err);
-  if (code == TR_OK && job->source_key == NULL) {
-    code = tr_error_set(err, TR_CORRUPT, "%s: the tables of job %s cannot be read", function,
-                        job->name);
-  }
-  if (code == TR_OK && strcmp((const char *)text.data, job->source_key) != 0) {
-    code = tr_error_set(err, TR_INVALID_STATE,
-                        "%s: the key of %s is now %s, and job %s was made for %s", function,
-                        source->name, (const char *)text.data, job->name, job->source_key);
-  }
-  tr_buffer_free(&text);
-  return code;
-}
-
-static tr_code read_source_again(tr_job *job, const char *function, tr_error *err) {
-  tr_error reason = {0};
-  forget_source(job);
-  tr_code code = tr_job_read_source(job, function, &job->source, &reason);
-  job->has_source = code == TR_OK;
-  if (code == TR_OK) code = check_key(job, function, &job->source, &reason);
-  if (code == TR_OK) code = check_scan(job, function, &reason);
-  tr_statement_request request = {
-      .function = "scan_job", .source = &job->source, .wants_key = 1, .output_count = 0};
-  if (code == TR_OK) code = tr_statement_reader_create(job->db, &request, &job->keys, &reason);
-  if (code == TR_OK) return TR_OK;
-  forget_source(job);
-  tr_job_explain(job, &reason);
-  if (err != NULL) *err = reason;
-  return code;
-}
-
-/* Whether nothing in the source's schema has changed since it was read. -1 failed. */
-static int has_same_schema(tr_job *job, tr_error *err) {
-  sqlite3_stmt *stmt;
-  if (tr_job_statement(job, TR_SOURCE_VERSION, &stmt, err) != TR_OK) return -1;
-  int has_row = tr_job_step(job, stmt, err);
-  if (has_row < 0) return -1;
-  int is_same = has_row == 1 && sqlite3_column_int64(stmt, 0) == job->source.schema_version;
-  sqlite3_reset(stmt);
-  return is_same;
-}
-
-tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
-  if (job->has_source) {
-    tr_error reason;
-    int is_same = has_same_schema(job, &reason);
-    if (is_same == 1) return TR_OK;
-    int is_current =
-        is_same < 0 ? -1 : tr_source_table_is_current(&job->source, job->db, function, &reason);
-    if (is_current == 1) return TR_OK;
-    if (is_current < 0) {
-      if (err != NULL) *err = reason;
-      return reason.code;
-    }
-  }
-  return read_source_again(job, function, err);
-}
-
-tr_code tr_job_key_behind(const tr_job *job, tr_bytes key, tr_buffer *bound, tr_error *err) {
-  tr_code code = tr_buffer_set(bound, key, err);
-  if (code != TR_OK) return code;
-  if (job->source.key.form == TR_KEY_ROWID) {
-    int64_t rowid = tr_byte_key_to_rowid(key.data);
-    if (rowid < INT64_MAX) {
-      tr_byte_key_of_rowid(rowid + 1, bound->data);
-      return TR_OK;
-    }
-  }
-  return tr_buffer_append_byte(bound, 0, err);
 }

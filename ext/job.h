@@ -4,6 +4,7 @@
 **
 **   scan_job.c       the module: the virtual table, creating and dropping a job
 **   job.c            open jobs, their statements and transactions
+**   job_source.c     the table that a job goes through
 **   bundles.c        rows of the bundle table: reading, writing, finding one by its restriction
 **   job_claim.c      claiming and carving
 **   job_end.c        done, heartbeat, release, fail, retry
@@ -199,6 +200,12 @@ tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *trans
 tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code, tr_error *err);
 
 /* --- The source --------------------------------------------------------------------------- */
+
+/* Whether there is a table or view of that name. */
+int tr_has_table(sqlite3 *db, const char *schema, const char *name);
+
+/* Forgets what was read of the source. */
+void tr_job_forget_source(tr_job *job);
 
 /* The clauses of the module, in the order of its syntax table. */
 enum {

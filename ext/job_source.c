@@ -1,0 +1,197 @@
+/*
+** The source of a job: reading it again whenever its schema has changed, and finding out whether the job still
+** can go on.
+**
+** A restriction is about the keys that the job was made for. So the key is described in words when the job is
+** made, and compared whenever the source is read. A job whose table cannot be read over the source as it is
+** now does not go on either.
+*/
+#include "job.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "range/byte_key.h"
+
+int tr_has_table(sqlite3 *db, const char *schema, const char *name) {
+  return sqlite3_table_column_metadata(db, schema, name, NULL, NULL, NULL, NULL, NULL, NULL) ==
+         SQLITE_OK;
+}
+
+void tr_job_forget_source(tr_job *job) {
+  tr_statement_reader_free(job->keys);
+  job->keys = NULL;
+  for (int i = TR_SOURCE_ROWIDS; i <= TR_SOURCE_VERSION; i++) {
+    sqlite3_finalize(job->statements[i]);
+    job->statements[i] = NULL;
+  }
+  if (job->has_source) tr_source_table_free(&job->source);
+  job->has_source = 0;
+}
+
+tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
+                           tr_error *err) {
+  const tr_module_arguments *arguments = &job->arguments;
+  const char *schema = arguments->schema != NULL ? arguments->schema : job->source_schema;
+  if (schema == NULL && tr_has_table(job->db, job->schema, arguments->table)) schema = job->schema;
+  tr_code code = tr_source_table_read(source, job->db, function, schema, arguments->table, err);
+  if (code == TR_INVALID_ARGUMENT && arguments->schema == NULL && schema != NULL &&
+      sqlite3_stricmp(schema, job->schema) == 0) {
+    return tr_error_set(err, code, "%s: no such table: %s", function, arguments->table);
+  }
+  if (code != TR_OK) return code;
+  code =
+      tr_source_table_set_key(source, job->db, function, &arguments->clauses[TR_JOB_KEY].list, err);
+  if (code != TR_OK) tr_source_table_free(source);
+  return code;
+}
+
+/* A copy of the expression of where(...), if there is one. */
+static tr_code copy_where(const tr_job *job, char **where, tr_error *err) {
+  const char *expression = job->arguments.clauses[TR_JOB_WHERE].expression;
+  *where = NULL;
+  if (expression == NULL) return TR_OK;
+  size_t size = strlen(expression) + 1;
+  *where = tr_malloc(size);
+  if (*where == NULL) return tr_error_no_memory(err);
+  memcpy(*where, expression, size);
+  return TR_OK;
+}
+
+tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_table *table,
+                             tr_error *err) {
+  tr_source_table source;
+  char *where;
+  tr_code code = tr_job_read_source(job, function, &source, err);
+  if (code != TR_OK) return code;
+  code = copy_where(job, &where, err);
+  if (code != TR_OK) {
+    tr_source_table_free(&source);
+    return code;
+  }
+  return tr_scan_table_describe(table, &source, &job->arguments.clauses[TR_JOB_COLUMNS].list, where,
+                                err);
+}
+
+tr_code tr_job_explain(const tr_job *job, tr_error *err) {
+  if (tr_error_is_lasting(err)) {
+    tr_error_append(err, "; job %s reads that table: change it back, or drop the job", job->name);
+  }
+  return err->code;
+}
+
+/* Whether the job's table can be read over the source as it is now. */
+static tr_code check_scan(const tr_job *job, const char *function, tr_error *err) {
+  tr_scan_table table = {.function = function,
+                         .host = job->host,
+                         .db = job->db,
+                         .is_stored = sqlite3_stricmp(job->schema, "temp") != 0};
+  tr_code code = tr_job_describe_scan(job, function, &table, err);
+  tr_scan_table_free(&table);
+  return code;
+}
+
+/* Where it is only the search that says which schema is meant, the search is not made again. */
+static tr_code append_found_schema(const tr_job *job, const char *schema, tr_buffer *text,
+                                   tr_error *err) {
+  if (job->arguments.schema != NULL || sqlite3_stricmp(schema, job->schema) == 0) return TR_OK;
+  char *quoted = sqlite3_mprintf("\"%w\".", schema);
+  tr_code code =
+      quoted == NULL ? tr_error_no_memory(err) : tr_buffer_append_text(text, quoted, err);
+  sqlite3_free(quoted);
+  return code;
+}
+
+tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr_buffer *text,
+                            tr_error *err) {
+  static const char *const forms[] = {
+      [TR_KEY_NONE] = "none", [TR_KEY_ROWID] = "rowid",      [TR_KEY_TEXT] = "text",
+      [TR_KEY_BLOB] = "blob", [TR_KEY_ENCODED] = "byte_key",
+  };
+  const tr_source_key *key = &source->key;
+  tr_code code = append_found_schema(job, source->schema, text, err);
+  if (code == TR_OK) code = tr_buffer_printf(text, err, "%s(", forms[key->form]);
+  for (int i = 0; i < key->column_count && code == TR_OK && key->form != TR_KEY_ROWID; i++) {
+    code = tr_buffer_printf(text, err, "%s%s", i == 0 ? "" : ", ",
+                            source->columns[key->columns[i]].name);
+  }
+  if (code == TR_OK && key->has_null_breaker) code = tr_buffer_append_text(text, ", rowid", err);
+  if (code == TR_OK) code = tr_buffer_append_text(text, ")", err);
+  return code;
+}
+
+/* Restrictions were written in one form of key; another would read them as other rows. */
+static tr_code check_key(const tr_job *job, const char *function, const tr_source_table *source,
+                         tr_error *err) {
+  tr_buffer text = {0};
+  tr_code code = tr_job_describe_key(job, source, &text, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&text, 0, err);
+  if (code == TR_OK && job->source_key == NULL) {
+    code = tr_error_set(err, TR_CORRUPT, "%s: the tables of job %s cannot be read", function,
+                        job->name);
+  }
+  if (code == TR_OK && strcmp((const char *)text.data, job->source_key) != 0) {
+    code = tr_error_set(err, TR_INVALID_STATE,
+                        "%s: the key of %s is now %s, and job %s was made for %s", function,
+                        source->name, (const char *)text.data, job->name, job->source_key);
+  }
+  tr_buffer_free(&text);
+  return code;
+}
+
+static tr_code read_source_again(tr_job *job, const char *function, tr_error *err) {
+  tr_error reason = {0};
+  tr_job_forget_source(job);
+  tr_code code = tr_job_read_source(job, function, &job->source, &reason);
+  job->has_source = code == TR_OK;
+  if (code == TR_OK) code = check_key(job, function, &job->source, &reason);
+  if (code == TR_OK) code = check_scan(job, function, &reason);
+  tr_statement_request request = {
+      .function = "scan_job", .source = &job->source, .wants_key = 1, .output_count = 0};
+  if (code == TR_OK) code = tr_statement_reader_create(job->db, &request, &job->keys, &reason);
+  if (code == TR_OK) return TR_OK;
+  tr_job_forget_source(job);
+  tr_job_explain(job, &reason);
+  if (err != NULL) *err = reason;
+  return code;
+}
+
+/* Whether nothing in the source's schema has changed since it was read. -1 failed. */
+static int has_same_schema(tr_job *job, tr_error *err) {
+  sqlite3_stmt *stmt;
+  if (tr_job_statement(job, TR_SOURCE_VERSION, &stmt, err) != TR_OK) return -1;
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row < 0) return -1;
+  int is_same = has_row == 1 && sqlite3_column_int64(stmt, 0) == job->source.schema_version;
+  sqlite3_reset(stmt);
+  return is_same;
+}
+
+tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
+  if (job->has_source) {
+    tr_error reason;
+    int is_same = has_same_schema(job, &reason);
+    if (is_same == 1) return TR_OK;
+    int is_current =
+        is_same < 0 ? -1 : tr_source_table_is_current(&job->source, job->db, function, &reason);
+    if (is_current == 1) return TR_OK;
+    if (is_current < 0) {
+      if (err != NULL) *err = reason;
+      return reason.code;
+    }
+  }
+  return read_source_again(job, function, err);
+}
+
+tr_code tr_job_key_behind(const tr_job *job, tr_bytes key, tr_buffer *bound, tr_error *err) {
+  tr_code code = tr_buffer_set(bound, key, err);
+  if (code != TR_OK) return code;
+  if (job->source.key.form == TR_KEY_ROWID) {
+    int64_t rowid = tr_byte_key_to_rowid(key.data);
+    if (rowid < INT64_MAX) {
+      tr_byte_key_of_rowid(rowid + 1, bound->data);
+      return TR_OK;
+    }
+  }
+  return tr_buffer_append_byte(bound, 0, err);
+}
