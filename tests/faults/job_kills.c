@@ -2,7 +2,8 @@
 ** Workers of a job are killed at random moments, a thousand times; afterwards every row's effect is there
 ** exactly once.
 **
-** Four worker processes claim, write a row of output for each row and commit it with job_done. This
+** Four worker processes claim, write a row of output for each row and commit it with job_done or job_next; they
+** read the rows from the job's table or by job_rowids, as it comes. This
 ** process kills one after another (SIGKILL) and starts another in its place. Leases are so short that
 ** bundles are also taken from workers that are alive: what those then commit must be refused. When all is
 ** done the output is counted and a new job begun, until so many were killed. JOB_KILLS says how many (1000).
@@ -41,19 +42,25 @@ static void pause_for(int64_t microseconds) {
 
 /* --- A worker ---------------------------------------------------------------------------------- */
 
-/* 1: claimed, the bundle is in `bundle`; 0: nothing is free; else exits. */
-static int claim(sqlite3 *db, sqlite3_stmt *stmt, uint64_t *seed, char *bundle, size_t size) {
+/* Runs a claim: `done` is the bundle that it ends, or NULL. `bundle` is what it gave, or "". SQLite's code. */
+static int claim(sqlite3_stmt *stmt, uint64_t *seed, const char *done, char bundle[256]) {
+  char next[256] = "";
   sqlite3_bind_int(stmt, 1, (int)getpid());
   sqlite3_bind_int64(stmt, 2, 1 + (int64_t)(next_random(seed) % 60));
   sqlite3_bind_double(stmt, 3, (double)(next_random(seed) % 30) / 1000);
-  if (sqlite3_step(stmt) != SQLITE_ROW) {
-    fprintf(stderr, "claim: %s\n", sqlite3_errmsg(db));
-    exit(1);
+  if (done != NULL) sqlite3_bind_text(stmt, 4, done, -1, SQLITE_TRANSIENT);
+  if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
+    snprintf(next, sizeof next, "%s", (const char *)sqlite3_column_text(stmt, 0));
   }
-  const char *text = (const char *)sqlite3_column_text(stmt, 0);
-  snprintf(bundle, size, "%s", text == NULL ? "" : text);
-  sqlite3_reset(stmt);
-  return bundle[0] != '\0';
+  int rc = sqlite3_reset(stmt);
+  if (rc == SQLITE_OK) memcpy(bundle, next, sizeof next);
+  return rc;
+}
+
+static void must(sqlite3 *db, const char *what, int rc) {
+  if (rc == SQLITE_OK) return;
+  fprintf(stderr, "%s: %d, %s\n", what, rc, sqlite3_errmsg(db));
+  exit(1);
 }
 
 static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
@@ -65,43 +72,52 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
   return stmt;
 }
 
-/* A refusal of job_done is what a fence is for; any other error is not. */
+/* That the bundle is no longer ours is what a fence is for; any other error is not. */
 static int is_refusal(sqlite3 *db) {
-  const char *message = sqlite3_errmsg(db);
-  return strncmp(message, "job_done: bundle ", 17) == 0;
+  static const char *const refusals[] = {"job_done: bundle ", "job_next: bundle ",
+                                         "job_rowids: bundle ", "job_rowids: this bundle "};
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+    if (strncmp(sqlite3_errmsg(db), refusals[i], strlen(refusals[i])) == 0) return 1;
+  }
+  return 0;
 }
 
 static void work(const char *path, uint64_t seed) {
-  char bundle[256];
+  char bundle[256] = "";
+  char next[256] = "";
   sqlite3 *db = database_open(path, BUSY_MILLISECONDS);
   database_must(db, "PRAGMA synchronous = OFF"); /* the system does not fall, only processes do */
   sqlite3_stmt *claims = prepare(db, "SELECT job_claim('job', 'worker ' || ?, ?, ?)");
-  sqlite3_stmt *rows = prepare(db, "INSERT INTO out SELECT id, ?2 FROM job WHERE restriction = ?1");
+  sqlite3_stmt *rows[] = {
+      prepare(db, "INSERT INTO out SELECT id, ?2 FROM job WHERE restriction = ?1"),
+      prepare(db, "INSERT INTO out SELECT id, ?2 FROM job_rowids('job', ?1) AS r"
+                  " CROSS JOIN events ON id BETWEEN r.first AND r.last"),
+  };
   sqlite3_stmt *done = prepare(db, "SELECT job_done('job', ?1)");
+  sqlite3_stmt *goes_on = prepare(db, "SELECT job_next('job', ?4, 'worker ' || ?1, ?2, ?3)");
   for (;;) {
-    if (!claim(db, claims, &seed, bundle, sizeof bundle)) {
+    if (bundle[0] == '\0') must(db, "claim", claim(claims, &seed, NULL, bundle));
+    if (bundle[0] == '\0') {
       if (database_integer(db, "SELECT pending + claimed FROM job_progress('job')") == 0) break;
       pause_for(1000); /* others hold what is left, until they are done or their leases run out */
       continue;
     }
     if (next_random(&seed) % 8 == 0) pause_for(500);
     database_must(db, "BEGIN IMMEDIATE");
-    if (database_step(rows, bundle, "x") != SQLITE_OK) {
-      fprintf(stderr, "output: %s\n", sqlite3_errmsg(db));
-      exit(1);
+    int rc = database_step(rows[next_random(&seed) % 2], bundle, "x");
+    next[0] = '\0';
+    if (rc == SQLITE_OK) {
+      rc = next_random(&seed) % 2 == 0 ? database_step(done, bundle, NULL)
+                                       : claim(goes_on, &seed, bundle, next);
     }
-    if (database_step(done, bundle, NULL) == SQLITE_OK) {
-      database_must(db, "COMMIT");
-    } else if (is_refusal(db)) {
-      database_must(db, "ROLLBACK");
-    } else {
-      fprintf(stderr, "done: %s\n", sqlite3_errmsg(db));
-      exit(1);
-    }
+    if (rc != SQLITE_OK && !is_refusal(db)) must(db, "output", rc);
+    database_must(db, rc == SQLITE_OK ? "COMMIT" : "ROLLBACK");
+    memcpy(bundle, next, sizeof next); /* nothing, where it was refused or ended alone */
   }
   sqlite3_finalize(claims);
-  sqlite3_finalize(rows);
+  for (int i = 0; i < 2; i++) sqlite3_finalize(rows[i]);
   sqlite3_finalize(done);
+  sqlite3_finalize(goes_on);
   sqlite3_close(db);
 }
 
