@@ -10,12 +10,26 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
 
 #define MAX_LG_BLOCK 8
 #define RANDOM_SEED UINT64_C(0x9e3779b97f4a7c15)
 
 /* --- coins -------------------------------------------------------------------------------- */
+
+/*
+** Makes what `seed` stands for part of the state of the coins, and of all that are tossed from now on.
+** The state is never 0, where xorshift would stay.
+*/
+void tr_kll_stir(tr_kll *kll, uint64_t seed) {
+  uint8_t bytes[16];
+  tr_store_u64(bytes, kll->random);
+  tr_store_u64(bytes + 8, seed);
+  kll->random = tr_hash128_of((tr_bytes){bytes, sizeof bytes}, 0).low;
+  if (kll->random == 0) kll->random = RANDOM_SEED;
+}
 
 /* xorshift64*, by Marsaglia and Vigna. */
 static uint64_t next_random(tr_kll *kll) {
@@ -466,8 +480,7 @@ tr_code tr_kll_merge(tr_kll *kll, const tr_kll *other, tr_error *err) {
   }
   if (code == TR_OK) code = merge_single(kll, other, other->batch, other->batch_count, err);
   if (other->min_k < kll->min_k) kll->min_k = other->min_k;
-  kll->random ^= other->random << 1 | other->random >> 63;
-  if (kll->random == 0) kll->random = RANDOM_SEED;
+  tr_kll_stir(kll, other->random);
   return code == TR_OK ? compact_levels(kll, err) : code;
 }
 

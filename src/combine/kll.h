@@ -16,8 +16,12 @@
 **
 ** Error. Ranks are within tr_kll_rank_error(k) of the true ones, as a fraction of the number of
 ** values: six standard deviations, measured in tests/unit/test_kll.c for adversarial orders and merge
-** trees. The coins are a fixed pseudo-random sequence, so the same values in the same order give the
-** same sketch; how often that bad luck can happen is about once in 10^9.
+** trees. How often that bad luck can happen is about once in 10^9.
+**
+** Coins. They begin with a fixed pseudo-random sequence; a merge stirs in the other's, and reading an
+** image stirs in a hash of it. So the same values in the same order, with the same merges and stores,
+** give the same sketch, and no chain of stores and merges tosses the same coins twice: rounding the
+** same way each time would be an error that grows with the chain.
 **
 ** Kinds of value. Numbers are INTEGER (all 64 bits) until a REAL comes, then REAL (an INTEGER beyond
 ** 2^53 is then rounded); text is ordered by its bytes, as SQLite's BINARY collation does.
@@ -145,8 +149,8 @@ typedef enum tr_kll_items { TR_KLL_INT64, TR_KLL_DOUBLE, TR_KLL_FLOAT, TR_KLL_ST
 tr_code tr_kll_write(const tr_kll *kll, tr_kll_items items, tr_buffer *bytes, tr_error *err);
 
 /*
-** Reads an image into `kll`, which owns nothing before and, on failure, after. TR_CORRUPT names the
-** defect. Allocates at most a small multiple of bytes.size.
+** Reads an image into `kll`, which owns nothing before and, on failure, after; its coins follow from
+** the image. TR_CORRUPT names the defect. Allocates at most a small multiple of bytes.size.
 */
 tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *err);
 

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/little_endian.h"
 #include "base/memory.h"
 
@@ -362,6 +363,12 @@ tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *e
   if (code == TR_OK && from.rest.size > 0) {
     code = tr_error_set(err, TR_CORRUPT, "KLL sketch: %zu bytes behind its end", from.rest.size);
   }
-  if (code != TR_OK) tr_kll_free(kll);
-  return code;
+  if (code != TR_OK) {
+    tr_kll_free(kll);
+    return code;
+  }
+  /* An image has no coins. With those of a new sketch each store would begin them again, and a total
+     that is stored every day would round the same way every day. */
+  tr_kll_stir(kll, tr_hash128_of(bytes, 0).high);
+  return TR_OK;
 }

@@ -28,6 +28,8 @@ void tr_kll_merge_into_level(const tr_kll *kll, tr_kll_level *level, const tr_kl
 
 /* --- the sketch (kll.c) ------------------------------------------------------------------- */
 
+/* Makes the coins depend on `seed` too. */
+void tr_kll_stir(tr_kll *kll, uint64_t seed);
 /* Releases an item that is in no array of the sketch. */
 void tr_kll_drop_item(tr_kll *kll, tr_kll_item item);
 /* How many values level `height` of `level_count` may hold before it is compacted; and all levels. */

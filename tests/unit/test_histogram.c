@@ -156,6 +156,44 @@ static void test_merge(void **state) {
   combining_free(&combine, parts[1]);
 }
 
+/* A total that is stored after each of a thousand merges: counts stay within 1/400 of the rows. */
+static void test_stored_total(void **state) {
+  (void)state;
+  enum { PARTS = 12000, PART = 256 };
+  tr_combine combine = bind(5), read;
+  tr_buffer total = {0};
+  long parts = test_effort(PARTS), n = parts * PART;
+  for (int64_t i = 0; i < n;) {
+    void *part = combining_create(&combine);
+    for (int64_t end = i + PART; i < end; i++) {
+      tr_value value = tr_value_integer(i * 2654435761 % 4294967291);
+      assert_int_equal(combine.fn->add_input(&combine, part, &value, NULL), TR_OK);
+    }
+    void *sum = total.size == 0 ? combining_create(&combine)
+                                : combining_read(tr_buffer_bytes(&total), &read);
+    assert_int_equal(combine.fn->merge_accumulators(&combine, sum, part, NULL), TR_OK);
+    tr_buffer_free(&total);
+    total = combining_write(&combine, sum);
+    combining_free(&combine, sum);
+    combining_free(&combine, part);
+  }
+  void *sum = combining_read(tr_buffer_bytes(&total), &read);
+  char *output = combining_output(&combine, sum), *line = output + strlen("TEXT ");
+  long expected[5] = {0};
+  for (int64_t i = 0; i < n; i++) expected[i * 2654435761 % 4294967291 / 1000000000]++;
+  for (int row = 0; row < 5; row++, line = strchr(line, '\n') + 1) {
+    char *at = line;
+    assert_true(strtod(at, &at) == row * 1e9 && strtod(at + strlen(" .."), &at) == (row + 1) * 1e9);
+    long found = strtol(at, NULL, 10);
+    if (labs(found - expected[row]) > n / 400) {
+      fail_msg("row %d: %ld where there are %ld", row, found, expected[row]);
+    }
+  }
+  free(output);
+  tr_buffer_free(&total);
+  combining_free(&combine, sum);
+}
+
 static tr_code draw(void *context) {
   (void)context;
   tr_combine combine = bind(10);
@@ -180,9 +218,9 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_edges),         cmocka_unit_test(test_counts),
-      cmocka_unit_test(test_arguments),     cmocka_unit_test(test_merge),
-      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_edges),        cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_arguments),    cmocka_unit_test(test_merge),
+      cmocka_unit_test(test_stored_total), cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

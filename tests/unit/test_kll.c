@@ -52,6 +52,22 @@ typedef struct rank_errors {
   long ranks;
 } rank_errors;
 
+/* A number of a sketch: itself, or in eight digits as a text. */
+static tr_code add_number(tr_kll *kll, int64_t x) {
+  char text[32];
+  if (kll->kind != TR_KLL_TEXT) return tr_kll_add_integer(kll, x, NULL);
+  snprintf(text, sizeof text, "%08lld", (long long)x);
+  return tr_kll_add_text(kll, tr_bytes_of_text(text), NULL);
+}
+
+static int64_t number_of(const tr_kll *kll, tr_kll_item item) {
+  tr_value value = tr_kll_value(kll, item);
+  char text[16] = {0};
+  if (value.type == TR_INTEGER) return value.integer;
+  memcpy(text, value.bytes.data, 8);
+  return strtoll(text, NULL, 10);
+}
+
 /* Compares the ranks of 199 values with the truth, for a sketch of `each` times 0..n-1. */
 static void measure(const tr_kll *kll, int64_t n, int64_t each, rank_errors *errors) {
   tr_kll_view view;
@@ -60,10 +76,10 @@ static void measure(const tr_kll *kll, int64_t n, int64_t each, rank_errors *err
   size_t at = 0;
   for (size_t i = 0; i < view.count; i++) total += view.entries[i].weight;
   assert_true(total == (uint64_t)(n * each) && total == tr_kll_count(kll));
-  assert_true(view.minimum.key == 0 && view.maximum.key == n - 1);
+  assert_true(number_of(kll, view.minimum) == 0 && number_of(kll, view.maximum) == n - 1);
   for (int point = 1; point < 200; point++) {
     int64_t value = n * point / 200;
-    for (; at < view.count && view.entries[at].item.key < value; at++) {
+    for (; at < view.count && number_of(kll, view.entries[at].item) < value; at++) {
       below += view.entries[at].weight;
     }
     double off = ((double)below / (double)each - (double)value) * kll->k / (double)n;
@@ -154,10 +170,11 @@ static void merge(tr_kll *into, const tr_kll *from) {
 /* Through bytes and back, as an accumulator that is stored. */
 static void store(tr_kll *kll) {
   tr_buffer bytes = {0};
-  assert_int_equal(tr_kll_write(kll, TR_KLL_INT64, &bytes, NULL), TR_OK);
+  tr_kll_items items = kll->kind == TR_KLL_TEXT ? TR_KLL_STRING : TR_KLL_INT64;
+  assert_int_equal(tr_kll_write(kll, items, &bytes, NULL), TR_OK);
   int k = kll->k;
   tr_kll_free(kll);
-  assert_int_equal(tr_kll_read(kll, TR_KLL_INT64, tr_buffer_bytes(&bytes), NULL), TR_OK);
+  assert_int_equal(tr_kll_read(kll, items, tr_buffer_bytes(&bytes), NULL), TR_OK);
   assert_int_equal(tr_kll_resume(kll, k, NULL), TR_OK);
   tr_buffer_free(&bytes);
 }
@@ -238,6 +255,51 @@ static void test_merging_copies(void **state) {
   tr_kll_free(&one);
   tr_kll_free(&all);
   free(values);
+}
+
+/*
+** A running total to which a small part is merged each day, both of them stored: coins must not come
+** again after a store, or errors would add up. Nothing here is random but what the sketches toss.
+*/
+static void test_bound_of_stored_totals(void **state) {
+  (void)state;
+  const struct {
+    tr_kll_kind kind;
+    int k;
+    int64_t n; /* a prime: i * multiplier % n visits all of 0..n-1 */
+    int64_t part;
+    const char *what;
+  } cases[] = {
+      {TR_KLL_INTEGER, 64, 99991, 16, "parts of 16"},
+      {TR_KLL_INTEGER, 64, 199999, 64, "parts of k"},
+      {TR_KLL_INTEGER, 64, 399989, 256, "parts of a batch"},
+      {TR_KLL_INTEGER, 64, 399989, 1000, "parts of 1000"},
+      {TR_KLL_INTEGER, 256, 999983, 256, "parts of a batch, sampled"},
+      {TR_KLL_TEXT, 64, 49999, 64, "texts"},
+  };
+  static const int64_t multipliers[] = {2654435761, 1, 48271, 3141592653, 6700417, -1};
+  enum { MULTIPLIERS = sizeof multipliers / sizeof *multipliers };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    rank_errors errors = {0};
+    for (size_t m = 0; m < MULTIPLIERS; m++) {
+      tr_kll total = tr_kll_empty(cases[c].kind, cases[c].k);
+      int64_t step = (multipliers[m] % cases[c].n + cases[c].n) % cases[c].n, value = 0;
+      for (int64_t i = 0; i < cases[c].n;) {
+        tr_kll part = tr_kll_empty(cases[c].kind, cases[c].k);
+        for (int64_t end = i + cases[c].part; i < end && i < cases[c].n; i++) {
+          assert_int_equal(add_number(&part, value), TR_OK);
+          value = (value + step) % cases[c].n;
+        }
+        store(&part);
+        merge(&total, &part);
+        store(&total);
+        tr_kll_free(&part);
+      }
+      measure(&total, cases[c].n, 1, &errors);
+      tr_kll_free(&total);
+    }
+    assert_bounded(&errors, cases[c].what, "stored totals");
+  }
 }
 
 static void test_merge_is_exact_while_small(void **state) {
@@ -516,13 +578,6 @@ static void test_damage_is_named(void **state) {
 }
 
 /* Everything there is, for numbers and for texts, with any allocation failing. */
-static tr_code add_number(tr_kll *kll, int64_t x) {
-  char text[32];
-  if (kll->kind != TR_KLL_TEXT) return tr_kll_add_integer(kll, x, NULL);
-  snprintf(text, sizeof text, "%lld", (long long)x);
-  return tr_kll_add_text(kll, tr_bytes_of_text(text), NULL);
-}
-
 static tr_code use_all(void *context) {
   tr_kll_kind kind = *(const tr_kll_kind *)context;
   tr_kll_items items = kind == TR_KLL_TEXT ? TR_KLL_STRING : TR_KLL_INT64;
@@ -563,6 +618,7 @@ int main(void) {
       cmocka_unit_test(test_bound_of_orders),
       cmocka_unit_test(test_bound_of_merges),
       cmocka_unit_test(test_merging_copies),
+      cmocka_unit_test(test_bound_of_stored_totals),
       cmocka_unit_test(test_merge_is_exact_while_small),
       cmocka_unit_test(test_empty_changes_nothing),
       cmocka_unit_test(test_repeatable),
