@@ -8,7 +8,12 @@
 
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/utf8.h"
+#include "key_record.h"
+
+/* TR_BUNDLE_MOST. */
+static const int64_t MOST = INT64_C(9007199254740992);
 
 const char *const tr_bundle_state_names[TR_BUNDLE_STATES] = {
     [TR_BUNDLE_PENDING] = "pending",
@@ -76,6 +81,80 @@ static int is_null(sqlite3_stmt *stmt, int column) {
   return sqlite3_column_type(stmt, column) == SQLITE_NULL;
 }
 
+static tr_code is_damaged(const tr_bundle *bundle, const char *what, tr_error *err) {
+  return tr_error_set(err, TR_CORRUPT, "bundle %lld %s", (long long)bundle->number, what);
+}
+
+/* What may stand in a column: NULL always, while nobody holds the bundle, or never. */
+typedef enum column_need { OPTIONAL, OF_CLAIMED, ALWAYS } column_need;
+
+/* Whether each column holds what bind() writes. Damaged numbers would overflow, or be no time at all. */
+static tr_code check_columns(sqlite3_stmt *stmt, const tr_bundle *bundle, tr_error *err) {
+  static const struct {
+    int column;
+    const char *name;
+    int type;
+    column_need need;
+    int64_t least;
+    int64_t most;
+  } columns[] = {
+      {START, "start_key", SQLITE_BLOB, ALWAYS, 0, 0},
+      {END, "end_key", SQLITE_BLOB, ALWAYS, 0, 0},
+      {KEYS, "keys", SQLITE_INTEGER, OPTIONAL, 0, MOST},
+      {CLAIMS, "claims", SQLITE_INTEGER, ALWAYS, 0, MOST},
+      {FAILURES, "failures", SQLITE_INTEGER, ALWAYS, 0, MOST},
+      {WORKER, "worker", SQLITE_TEXT, OF_CLAIMED, 0, 0},
+      {LEASE, "lease", SQLITE_INTEGER, OF_CLAIMED, 1, INT64_MAX},
+      {BOOT, "boot", SQLITE_TEXT, OF_CLAIMED, 0, 0},
+      {SINCE, "since", SQLITE_INTEGER, OF_CLAIMED, 0, MOST},
+      {UNTIL, "until", SQLITE_INTEGER, OF_CLAIMED, 0, MOST},
+      {LEASE_LENGTH, "lease_length", SQLITE_INTEGER, OF_CLAIMED, 0, MOST},
+      {CLAIMED_AT, "claimed_at", SQLITE_INTEGER, OF_CLAIMED, 1, MOST},
+      {FINISHED_AT, "finished_at", SQLITE_INTEGER, OPTIONAL, 1, MOST},
+      {SECONDS, "seconds", SQLITE_FLOAT, OPTIONAL, 0, 0},
+      {MESSAGE, "message", SQLITE_TEXT, OPTIONAL, 0, 0},
+      {RECORD, "record", SQLITE_BLOB, OPTIONAL, 0, 0},
+  };
+  for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+    int type = sqlite3_column_type(stmt, columns[i].column);
+    int64_t integer = type == SQLITE_INTEGER ? sqlite3_column_int64(stmt, columns[i].column) : 0;
+    int may_be_null = columns[i].need == OPTIONAL ||
+                      (columns[i].need == OF_CLAIMED && bundle->state != TR_BUNDLE_CLAIMED);
+    if (type == SQLITE_NULL ? may_be_null
+                            : type == columns[i].type &&
+                                  (type != SQLITE_INTEGER ||
+                                   (integer >= columns[i].least && integer <= columns[i].most))) {
+      continue;
+    }
+    tr_literal literal;
+    tr_value value = tr_value_of_column(stmt, columns[i].column);
+    return tr_error_set(err, TR_CORRUPT, "bundle %lld is damaged: %s = %s",
+                        (long long)bundle->number, columns[i].name,
+                        tr_value_literal(&value, literal));
+  }
+  return TR_OK;
+}
+
+/*
+** The range without an upper bound is pending and not counted, and no other; and each ends behind its
+** beginning. Else claiming, and rescanning, would not end.
+*/
+static tr_code check_range(const tr_bundle *bundle, tr_error *err) {
+  tr_bytes end = tr_buffer_bytes(&bundle->end);
+  int is_open = end.size == 0;
+  if (is_open && (bundle->state != TR_BUNDLE_PENDING || bundle->keys >= 0)) {
+    return is_damaged(bundle, "has no end, and is not the rest of the table", err);
+  }
+  if (!is_open && bundle->keys < 0) return is_damaged(bundle, "was never counted", err);
+  if (!is_open && tr_bytes_compare(tr_buffer_bytes(&bundle->start), end) >= 0) {
+    return is_damaged(bundle, "holds no key: it ends where it begins, or before", err);
+  }
+  if (!tr_key_record_may_be(tr_buffer_bytes(&bundle->record))) {
+    return is_damaged(bundle, "has a record that is none", err);
+  }
+  return TR_OK;
+}
+
 tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
   bundle->number = sqlite3_column_int64(stmt, NUMBER);
   bundle->keys = is_null(stmt, KEYS) ? -1 : sqlite3_column_int64(stmt, KEYS);
@@ -93,12 +172,13 @@ tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
   const char *boot = (const char *)sqlite3_column_text(stmt, BOOT);
   sqlite3_snprintf(sizeof bundle->boot, bundle->boot, "%s", boot == NULL ? "" : boot);
   tr_code code = read_state(stmt, bundle, err);
+  if (code == TR_OK) code = check_columns(stmt, bundle, err);
   if (code == TR_OK) code = read_bytes(stmt, START, &bundle->start, err);
   if (code == TR_OK) code = read_bytes(stmt, END, &bundle->end, err);
   if (code == TR_OK) code = read_bytes(stmt, WORKER, &bundle->worker, err);
   if (code == TR_OK) code = read_bytes(stmt, MESSAGE, &bundle->message, err);
   if (code == TR_OK) code = read_bytes(stmt, RECORD, &bundle->record, err);
-  return code;
+  return code == TR_OK ? check_range(bundle, err) : code;
 }
 
 int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {

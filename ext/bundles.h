@@ -48,7 +48,13 @@ typedef struct tr_bundle {
 
 void tr_bundle_free(tr_bundle *bundle);
 
-/* Reads the bundle in which a TR_BUNDLE_... statement stands. TR_NO_MEMORY; TR_CORRUPT: no such row. */
+/* No number in a row is greater: a longer time, and more keys, than there will ever be. */
+#define TR_BUNDLE_MOST "9007199254740992"
+
+/*
+** Reads the bundle in which a TR_BUNDLE_... statement stands. TR_NO_MEMORY; TR_CORRUPT: the row says what no
+** bundle can be. So whoever has read one may count on its numbers.
+*/
 tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
 
 /* Writes a bundle whose row is there and begins where it did. */

@@ -6,6 +6,8 @@
 */
 #include "job.h"
 
+#include "bundles.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -230,10 +232,18 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 
 /* --- Statements --------------------------------------------------------------------------- */
 
-/* What stands for what in these texts is said at tr_job_append_sql. */
-#define EXPIRED                          \
-  "CASE WHEN boot = ?1 THEN until <= ?2" \
-  " ELSE ?3 NOT BETWEEN claimed_at AND claimed_at + (until - since) / 1000 - 1 END"
+/*
+** What stands for what in these texts is said at tr_job_append_sql.
+**
+** A lease of another boot, or machine, holds while the wall clock is less than its length away from the claim. Before
+** the claim too: clocks of machines differ by a little, and are set by a little as a machine starts. What is damaged
+** has run out, so that the claim looks at it and says so.
+*/
+#define EXPIRED                                              \
+  "NOT ifnull(until <= " TR_BUNDLE_MOST " AND"               \
+  " CASE WHEN boot = ?1 THEN until > ?2"                     \
+  " ELSE ?3 BETWEEN claimed_at - (until - since) / 1000 + 1" \
+  " AND claimed_at + (until - since) / 1000 - 1 END, 0)"
 
 static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_BEGIN] = "BEGIN",
@@ -264,8 +274,8 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_BUNDLE_WORKERS] = "SELECT count(DISTINCT worker) FROM @ WHERE state = 'claimed'"
                           " AND worker <> ?4 AND NOT " EXPIRED,
     [TR_JOB_COUNTS] =
-        "SELECT state, count(*), sum(keys), count(*) - count(keys) FROM @ GROUP BY state",
-    [TR_JOB_RECENT] = "SELECT sum(keys), min(claimed_at), max(finished_at) FROM"
+        "SELECT state, count(*), total(keys), count(*) - count(keys) FROM @ GROUP BY state",
+    [TR_JOB_RECENT] = "SELECT total(keys), min(claimed_at), max(finished_at) FROM"
                       " (SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
                       " ORDER BY bundle DESC LIMIT 200)",
     /* Without an upper bound: to compare each rowid with it takes as long as to skip over it. */

@@ -78,6 +78,7 @@ static int walk_unbroken(tr_job *job, const tr_bundle *range, int64_t limit, wal
     return 0;
   }
   if (!read_bound(&range->start, &bounds[0]) || !read_bound(&range->end, &bounds[1])) return 0;
+  if (bounds[1] == INT64_MIN) return 0;
   if (range->end.size > 0) bounds[1]--;
   int count = find_rowids(job, bounds[0], 0, first, err);
   if (count > 0) count = find_rowids(job, first[0], limit - 1, last, err);
@@ -357,15 +358,6 @@ static int claim_from(tr_job *job, const tr_job_transaction *transaction, const 
   return result;
 }
 
-/* The range without an upper bound is pending and not counted, and no other: else claiming would not end. */
-static int is_sound(const tr_bundle *range, tr_error *err) {
-  int is_open = range->end.size == 0;
-  if (is_open == (range->keys < 0) && (!is_open || range->state == TR_BUNDLE_PENDING)) return 1;
-  tr_error_set(err, TR_CORRUPT, "job_claim: bundle %lld %s", (long long)range->number,
-               is_open ? "has no end, and is not the rest of the table" : "was never counted");
-  return 0;
-}
-
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err) {
   int skips_fresh = 0; /* the range without an end was found empty */
@@ -374,9 +366,7 @@ int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_cl
   for (int is_found = 1; is_found == 1 && result == 0;) {
     tr_bundle range = {0};
     is_found = find_expired(job, &transaction->now, &range, err);
-    if (is_found == 1 && !is_sound(&range, err)) {
-      result = -1;
-    } else if (is_found == 1) {
+    if (is_found == 1) {
       int may_be_claimed = count_expiry(job, transaction, &range, err);
       if (may_be_claimed < 0) result = -1;
       if (may_be_claimed == 1) result = claim_from(job, transaction, claim, &range, bundle, err);
@@ -389,9 +379,7 @@ int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_cl
       is_found = find_pending(job, TR_BUNDLE_FRESH, &range, err);
     }
     if (is_found == 0) is_found = find_pending(job, TR_BUNDLE_LARGEST, &range, err);
-    if (is_found == 1 && !is_sound(&range, err)) {
-      result = -1;
-    } else if (is_found == 1) {
+    if (is_found == 1) {
       if (range.keys < 0) skips_fresh = 1;
       result = claim_from(job, transaction, claim, &range, bundle, err);
     }

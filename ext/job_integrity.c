@@ -1,10 +1,11 @@
 /*
-** What must hold for a job's tables: the bundles are every key once, in states that there are, and what is
-** claimed has an owner.
+** What must hold for a job's tables: each bundle is one that can be read (tr_bundle_read), and all together are
+** every key once.
 */
 #include "job_integrity.h"
 
 #include "bundles.h"
+#include "key_record.h"
 
 static tr_code is_wrong(const tr_bundle *bundle, const char *what, tr_error *err) {
   return tr_error_set(err, TR_CORRUPT, "bundle %lld %s", (long long)bundle->number, what);
@@ -12,7 +13,6 @@ static tr_code is_wrong(const tr_bundle *bundle, const char *what, tr_error *err
 
 /* `end` is where the bundle before ended. */
 static tr_code check_bundle(const tr_bundle *bundle, int is_first, tr_bytes end, tr_error *err) {
-  int is_open = bundle->end.size == 0;
   if (is_first && bundle->start.size > 0) {
     return is_wrong(bundle, "is the first, and does not begin at the lowest key", err);
   }
@@ -20,19 +20,9 @@ static tr_code check_bundle(const tr_bundle *bundle, int is_first, tr_bytes end,
   if (!is_first && tr_bytes_compare(end, tr_buffer_bytes(&bundle->start)) != 0) {
     return is_wrong(bundle, "does not begin where the one before it ends", err);
   }
-  if (!is_open &&
-      tr_bytes_compare(tr_buffer_bytes(&bundle->start), tr_buffer_bytes(&bundle->end)) >= 0) {
-    return is_wrong(bundle, "holds no key", err);
+  if (!tr_key_record_is_whole(tr_buffer_bytes(&bundle->record))) {
+    return tr_key_record_refuse(bundle->number, err);
   }
-  if (bundle->state == TR_BUNDLE_CLAIMED && (bundle->lease == 0 || !bundle->has_worker)) {
-    return is_wrong(bundle, "is claimed by nobody", err);
-  }
-  if (is_open && (bundle->state != TR_BUNDLE_PENDING || bundle->keys >= 0)) {
-    return is_wrong(bundle, "has no end, and is not the rest of the table", err);
-  }
-  if (!is_open && bundle->keys < 0) return is_wrong(bundle, "was never counted", err);
-  if (bundle->claims < 0 || bundle->failures < 0)
-    return is_wrong(bundle, "has counts below 0", err);
   return TR_OK;
 }
 

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "bundles.h"
 
 enum { COUNT_AT_MOST = 20000, BAR_CELLS = 20 };
@@ -27,6 +28,19 @@ typedef struct progress {
 
 /* --- Reading ------------------------------------------------------------------------------ */
 
+/* A sum or an extreme of numbers, each of which is in a range that no sum of sound ones leaves. */
+static tr_code read_sum(sqlite3_stmt *stmt, int column, const char *state, const char *what,
+                        int64_t *sum, tr_error *err) {
+  static const double most = 0x1p53;
+  double number = sqlite3_column_double(stmt, column);
+  *sum = number >= 0 && number <= most ? (int64_t)number : 0;
+  if (number >= 0 && number <= most) return TR_OK;
+  tr_literal literal;
+  tr_value value = tr_value_real(number);
+  return tr_error_set(err, TR_CORRUPT, "job_progress: the bundles that are %s are damaged: %s = %s",
+                      state, what, tr_value_literal(&value, literal));
+}
+
 static tr_code read_counts(tr_job *job, progress *p, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_error reason = {0};
@@ -38,9 +52,10 @@ static tr_code read_counts(tr_job *job, progress *p, tr_error *err) {
       if (strcmp(state, tr_bundle_state_names[i]) != 0) continue;
       /* The range that was never counted is not yet a bundle. */
       p->bundles[i] = sqlite3_column_int64(stmt, 1) - sqlite3_column_int64(stmt, 3);
-      p->keys[i] = sqlite3_column_int64(stmt, 2);
+      code = read_sum(stmt, 2, state, "keys", &p->keys[i], err);
     }
   }
+  sqlite3_reset(stmt);
   if (has_row < 0) {
     code = reason.code;
     if (err != NULL) *err = reason;
@@ -172,12 +187,15 @@ static tr_code read_rate(tr_job *job, progress *p, tr_error *err) {
     if (err != NULL) *err = reason;
     return reason.code;
   }
-  int64_t milliseconds = sqlite3_column_int64(stmt, 2) - sqlite3_column_int64(stmt, 1);
-  if (has_row == 1 && milliseconds > 0) {
-    p->rate = (double)sqlite3_column_int64(stmt, 0) * 1000 / (double)milliseconds;
-  }
+  int64_t keys = 0;
+  int64_t first = 0;
+  int64_t last = 0;
+  code = read_sum(stmt, 0, "done", "keys", &keys, err);
+  if (code == TR_OK) code = read_sum(stmt, 1, "done", "claimed_at", &first, err);
+  if (code == TR_OK) code = read_sum(stmt, 2, "done", "finished_at", &last, err);
+  if (has_row == 1 && last > first) p->rate = (double)keys * 1000 / (double)(last - first);
   sqlite3_reset(stmt);
-  return TR_OK;
+  return code;
 }
 
 /* --- The row ------------------------------------------------------------------------------ */

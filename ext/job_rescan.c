@@ -119,6 +119,9 @@ static tr_code walk(cutter *c, tr_key_runs *runs, tr_key_record *record, int64_t
     code = reason.code;
     if (err != NULL) *err = reason;
   }
+  if (code == TR_OK && runs != NULL && runs->is_damaged) {
+    code = tr_key_record_refuse(c->bundle->number, err);
+  }
   return code == TR_OK ? end_piece(c, err) : code;
 }
 

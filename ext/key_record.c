@@ -7,7 +7,7 @@
 #include "base/little_endian.h"
 #include "range/byte_key.h"
 
-enum { RUNS = 'r', HASH = 'h' };
+enum { RUNS = 'r', HASH = 'h', HASH_SIZE = 8 };
 
 /* A rowid's key is its number counted from the lowest, big-endian. */
 static uint64_t number_of(tr_bytes key) {
@@ -100,11 +100,37 @@ static void next_run(tr_key_runs *runs) {
   uint64_t distance;
   uint64_t more;
   uint64_t end = runs->is_started ? runs->last + 1 : 0;
-  runs->is_started = 1;
+  int is_at_end = runs->offset >= runs->bytes.size;
   runs->has_run = read_number(runs, &distance) && read_number(runs, &more);
-  if (!runs->has_run) return;
-  runs->from = end + distance;
-  runs->last = runs->from + more;
+  if (runs->has_run) {
+    runs->from = end + distance;
+    runs->last = runs->from + more;
+  }
+  int runs_over = runs->has_run &&
+                  (runs->from < end || runs->last < runs->from || (runs->is_started && end == 0));
+  runs->is_started = 1;
+  if (!runs_over && (runs->has_run || is_at_end)) return;
+  runs->has_run = 0;
+  runs->is_damaged = 1;
+}
+
+tr_code tr_key_record_refuse(int64_t bundle, tr_error *err) {
+  return tr_error_set(err, TR_CORRUPT, "bundle %lld has a record that is damaged",
+                      (long long)bundle);
+}
+
+int tr_key_record_may_be(tr_bytes bytes) {
+  if (bytes.size == 0) return 1;
+  return bytes.data[0] == RUNS || (bytes.data[0] == HASH && bytes.size == 1 + HASH_SIZE);
+}
+
+int tr_key_record_is_whole(tr_bytes bytes) {
+  tr_key_runs runs;
+  if (!tr_key_runs_begin(&runs, bytes)) return tr_key_record_may_be(bytes);
+  do {
+    next_run(&runs);
+  } while (runs.has_run);
+  return !runs.is_damaged;
 }
 
 int tr_key_runs_contain(tr_key_runs *runs, tr_bytes key) {

@@ -45,6 +45,7 @@ typedef struct tr_key_runs {
   uint64_t last; /* of the present run [from, last] */
   int has_run;
   int is_started;
+  int is_damaged; /* the bytes end within a run, or run over the greatest rowid */
 } tr_key_runs;
 
 /* 1 if the bytes are runs, and so can tell which keys are new; 0 for a hash or anything else. */
@@ -55,6 +56,15 @@ int tr_key_runs_contain(tr_key_runs *runs, tr_bytes key);
 
 /* The next run as rowids, instead of asking for keys: 1, or 0 behind the last. */
 int tr_key_runs_next(tr_key_runs *runs, int64_t *first, int64_t *last);
+
+/* Whether the bytes are a record, as far as the first of them and their number say. */
+int tr_key_record_may_be(tr_bytes bytes);
+
+/* Whether they are one from the first to the last. */
+int tr_key_record_is_whole(tr_bytes bytes);
+
+/* What to say of one in which a run is_damaged was met, of bundle `bundle`. TR_CORRUPT. */
+tr_code tr_key_record_refuse(int64_t bundle, tr_error *err);
 
 /* Whether the record has all that lie between the key that was asked for last, which it has, and `end`. */
 int tr_key_runs_reach(const tr_key_runs *runs, tr_bytes end);

@@ -262,6 +262,11 @@ static int skip_others(job_cursor *cursor) {
          !tr_key_runs_contain(&cursor->runs, tr_tracked_scan_key(&cursor->scan.scan))) {
     rc = tr_scan_next(&cursor->scan.base);
   }
+  if (cursor->runs.is_damaged) {
+    tr_error err;
+    tr_key_record_refuse(cursor->bundle.number, &err);
+    return tr_vtab_error(cursor->scan.base.pVtab, &err);
+  }
   if (cursor->has_runs && tr_key_runs_reach(&cursor->runs, tr_buffer_bytes(&cursor->bundle.end))) {
     cursor->has_runs = 0;
   }
@@ -292,6 +297,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan_text, 
   const job_table *table = (const job_table *)base->pVtab;
   if (table->is_broken) return tr_vtab_error(base->pVtab, &table->reason);
   cursor->has_runs = 0;
+  cursor->runs = (tr_key_runs){0};
   tr_scan_cursor_stop(&cursor->scan);
   if (tr_job_need_keys(table->job, module_name, &err) != TR_OK) {
     return tr_vtab_error(base->pVtab, &err);

@@ -5,7 +5,7 @@
 ** taken from the clock that counts since the machine was booted and cannot be set (sleep included), and
 ** goes together with the name of the boot. What was noted during another boot, or by another machine
 ** with the same file, is compared by the wall clock instead: such a lease holds while the wall clock
-** stands between its beginning and its end, and no longer.
+** stands less than the length of the lease before or behind its beginning, and no longer.
 **
 ** Thread-safe. Allocates nothing.
 */

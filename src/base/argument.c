@@ -9,11 +9,7 @@
 #include "base/double_text.h"
 #include "base/utf8.h"
 
-/* Bytes of a text or BLOB that are shown. */
-#define SHOWN_BYTES 80
-
-/* Room for a literal: quotes and dots around two digits for each byte of a BLOB. */
-typedef char literal[2 * SHOWN_BYTES + 16];
+#define SHOWN_BYTES TR_LITERAL_SHOWN_BYTES
 
 static void describe_blob(tr_bytes blob, char *text) {
   char *to = text + sprintf(text, "x'");
@@ -21,28 +17,28 @@ static void describe_blob(tr_bytes blob, char *text) {
   strcpy(to, blob.size > SHOWN_BYTES ? "...'" : "'");
 }
 
-static void describe(const tr_value *value, literal text) {
+const char *tr_value_literal(const tr_value *value, tr_literal text) {
   switch (value->type) {
   case TR_NULL: strcpy(text, "NULL"); break;
-  case TR_INTEGER: snprintf(text, sizeof(literal), "%lld", (long long)value->integer); break;
+  case TR_INTEGER: snprintf(text, sizeof(tr_literal), "%lld", (long long)value->integer); break;
   case TR_REAL: tr_double_text(value->real, text); break;
   case TR_TEXT: {
     size_t shown = tr_utf8_cut(value->bytes, SHOWN_BYTES);
-    snprintf(text, sizeof(literal), "'%.*s%s'", (int)shown,
+    snprintf(text, sizeof(tr_literal), "'%.*s%s'", (int)shown,
              shown > 0 ? (const char *)value->bytes.data : "",
              shown < value->bytes.size ? "..." : "");
     break;
   }
   case TR_BLOB: describe_blob(value->bytes, text); break;
   }
+  return text;
 }
 
 tr_code tr_argument_error(tr_error *err, const char *function, const char *argument,
                           const tr_value *value, const char *reason) {
-  literal text;
-  describe(value, text);
+  tr_literal text;
   return tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s = %s: %s", function, argument,
-                      text, reason);
+                      tr_value_literal(value, text), reason);
 }
 
 tr_code tr_argument_refused(tr_error *err, const char *function, const char *argument,

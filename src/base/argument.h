@@ -7,6 +7,15 @@
 
 #include "base/value.h"
 
+/* Bytes of a text or BLOB that are shown. */
+#define TR_LITERAL_SHOWN_BYTES 80
+
+/* Room for a literal: quotes and dots around two digits for each byte of a BLOB. */
+typedef char tr_literal[2 * TR_LITERAL_SHOWN_BYTES + 16];
+
+/* Writes the value into `text` as an SQL literal, cut where it is long, and returns it. */
+const char *tr_value_literal(const tr_value *value, tr_literal text);
+
 /*
 ** Fills `err` with `function(): argument NAME = VALUE: reason` and returns TR_INVALID_ARGUMENT. The
 ** value stands as an SQL literal; long ones are cut.

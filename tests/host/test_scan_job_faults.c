@@ -286,7 +286,7 @@ static void a_damaged_open_end_is_an_error_and_no_loop(void **state) {
       "UPDATE job_bundles SET keys = 1 WHERE end_key = x''",
       "UPDATE job_bundles SET state = 'claimed', keys = 1, worker = 'w', lease = 1, claims = 1, "
       "since = 0, "
-      "until = 1, claimed_at = 1, boot = 'x' WHERE end_key = x''"};
+      "until = 1, lease_length = 1, claimed_at = 1, boot = 'x' WHERE end_key = x''"};
   for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
     sqlite3 *db = database_open(":memory:", 0);
     database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
