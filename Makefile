@@ -97,7 +97,7 @@ asan:
 run-asan:
 	@TEST_EFFORT=$(or $(TEST_EFFORT),10) $(RUN_TESTS) --preload "$$($(CC) -print-file-name=libasan.so)" programs sql
 
-# Threaded is what says so: a test program that includes a threads header or waits for one.
+# Threaded is what starts threads, itself or by asking for workers (tests/runner/programs.py).
 .PHONY: tsan
 tsan:
 	@$(MAKE) -s --no-print-directory $(TSAN) -j$(JOBS) test-programs
@@ -112,6 +112,12 @@ valgrind: ## the C test programs under valgrind
 	@tests/setup valgrind
 	@$(MAKE) -s --no-print-directory -j$(JOBS) test-programs
 	@TEST_EFFORT=$(or $(TEST_EFFORT),2) $(RUN_TESTS) --valgrind programs
+
+.PHONY: helgrind
+helgrind: ## the threaded test programs under valgrind's helgrind
+	@tests/setup valgrind
+	@$(MAKE) -s --no-print-directory -j$(JOBS) test-programs
+	@TEST_EFFORT=$(or $(TEST_EFFORT),1) $(RUN_TESTS) --threaded --helgrind programs
 
 .PHONY: soak
 soak: ## random questions, writers, interrupts and closes for SOAK_SECONDS (600)

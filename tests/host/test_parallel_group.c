@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -500,6 +501,7 @@ static void results_can_be_stored(void **state) {
 static pid_t start_writer(const char *name, const char *mode, int pauses) {
   pid_t writer = fork();
   if (writer != 0) return writer;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* never longer than the test */
   sqlite3 *db;
   char sql[300];
   int rc = sqlite3_open(path_of(name), &db);

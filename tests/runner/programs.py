@@ -8,6 +8,10 @@ import re
 FOLDERS = ("unit", "replay", "host", "embed", "faults", "fuzz")
 VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect",
             "--errors-for-leak-kinds=definite,indirect", "--fair-sched=yes"]
+HELGRIND = ["valgrind", "--quiet", "--tool=helgrind", "--error-exitcode=99", "--fair-sched=yes",
+            "--suppressions=tests/helgrind.supp"]
+# What starts threads, itself or by asking for workers.
+THREADED = r"pthread|threads\.h|worker_pool\.h|workers\([0-9%]"
 
 
 def sources(setting, wanted):
@@ -17,9 +21,9 @@ def sources(setting, wanted):
                 continue
             if wanted and source.stem not in wanted:
                 continue
-            if setting.options.threaded and not re.search(r"pthread|threads\.h", source.read_text()):
+            if setting.options.threaded and not re.search(THREADED, source.read_text()):
                 continue
-            if setting.options.valgrind and "not under valgrind" in source.read_text():
+            if (setting.options.valgrind or setting.options.helgrind) and "not under valgrind" in source.read_text():
                 continue
             yield folder, source
 
@@ -41,6 +45,8 @@ def run_one(setting, report, folder, source):
         command += sorted(corpus.glob("*"))
     if setting.options.valgrind:
         command = VALGRIND + command
+    if setting.options.helgrind:
+        command = HELGRIND + command
     status, output, seconds = setting.run(command)
     passed, failed = count(status, output)
     if status:
