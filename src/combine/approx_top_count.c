@@ -23,7 +23,8 @@ static tr_code check_parameters(const tr_combine *combine, tr_error *err) {
 
 static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {
   (void)err;
-  *(tr_frequent_items *)state = tr_frequent_empty(tr_top_count_lg_max(combine));
+  *(tr_frequent_items *)state =
+      tr_frequent_empty(tr_top_count_lg_max(combine), (int)combine->parameters[1].integer);
   return TR_OK;
 }
 

@@ -5,7 +5,7 @@
 **
 ** Invariants:  active <= 3/4 * 2^lg_map;  every entry has one cell, reached from its hash without
 **              passing a free one;  counts are above 0;  their sum and offset are at most the
-**              weight, since a purge takes the median off at least one of them.
+**              weight, since a purge takes what it adds to the offset off at least one of them.
 */
 #include "combine/frequent_items.h"
 
@@ -119,8 +119,8 @@ static void free_entry(tr_frequent_items *items, tr_frequent_entry *entry) {
 
 /* --- the table ---------------------------------------------------------------------------- */
 
-tr_frequent_items tr_frequent_empty(int lg_max) {
-  return (tr_frequent_items){.lg_max = (uint8_t)lg_max};
+tr_frequent_items tr_frequent_empty(int lg_max, int least) {
+  return (tr_frequent_items){.lg_max = (uint8_t)lg_max, .least = (uint16_t)least};
 }
 
 static uint32_t capacity_of(int lg_map) {
@@ -170,9 +170,9 @@ static tr_code resize(tr_frequent_items *items, int lg_map, tr_error *err) {
   return TR_OK;
 }
 
-/* The median of `count` numbers, by Hoare's selection; moves them about. */
-static int64_t median_of(int64_t *x, size_t count) {
-  size_t low = 0, high = count - 1, middle = count / 2;
+/* The number that has `rank` others before it in order, by Hoare's selection; moves them about. */
+static int64_t select_rank(int64_t *x, size_t count, size_t rank) {
+  size_t low = 0, high = count - 1;
   while (low < high) {
     int64_t pivot = x[low + (high - low) / 2];
     size_t i = low, j = high;
@@ -186,52 +186,64 @@ static int64_t median_of(int64_t *x, size_t count) {
       if (j == 0) break;
       j--;
     }
-    if (middle <= j) {
+    if (rank <= j) {
       high = j;
-    } else if (middle >= i) {
+    } else if (rank >= i) {
       low = i;
     } else {
       break;
     }
   }
-  return x[middle];
+  return x[rank];
 }
 
-/* The median count. Often most counts are the lowest: then it is found by looking. */
-static tr_code median_count(const tr_frequent_items *items, int64_t *median, tr_error *err) {
-  uint32_t lowest = 0;
-  *median = INT64_MAX;
+/*
+** What a purge takes off: the median, or the count so far below it that half of all counters are
+** lowered by it even if `least` are kept; and how many counters are above that. Often most counts are
+** the lowest: then it is found by looking.
+*/
+static tr_code purged_count(const tr_frequent_items *items, int64_t *taken, uint32_t *above,
+                            tr_error *err) {
+  uint32_t lowest = 0, half = items->active / 2;
+  uint32_t rank = half > items->least ? half - items->least : 0;
+  *taken = INT64_MAX;
   for (uint32_t i = 0; i < items->active; i++) {
     int64_t count = items->entries[i].count;
-    if (count < *median) lowest = 0;
-    if (count <= *median) *median = count, lowest++;
+    if (count < *taken) lowest = 0;
+    if (count <= *taken) *taken = count, lowest++;
   }
-  if (lowest > items->active / 2) return TR_OK;
+  *above = items->active - lowest;
+  if (lowest > rank) return TR_OK;
   int64_t *counts = tr_malloc(items->active * sizeof *counts);
   if (counts == NULL) return tr_error_no_memory(err);
   for (uint32_t i = 0; i < items->active; i++) counts[i] = items->entries[i].count;
-  *median = median_of(counts, items->active);
+  *taken = select_rank(counts, items->active, rank);
+  *above = 0;
+  for (uint32_t i = rank; i < items->active; i++) *above += counts[i] > *taken;
   tr_free(counts);
   return TR_OK;
 }
 
-/* Takes the median off all counts and drops what is left with none. */
+/* Lowers all counts and drops what is left with none, but for entries that are spared. */
 static tr_code purge(tr_frequent_items *items, tr_error *err) {
-  int64_t median;
-  tr_code code = median_count(items, &median, err);
+  int64_t taken;
+  uint32_t above, kept = 0;
+  tr_code code = purged_count(items, &taken, &above, err);
   if (code != TR_OK) return code;
-  uint32_t kept = 0;
+  uint32_t spare = above < items->least ? items->least - above : 0;
   for (uint32_t i = 0; i < items->active; i++) {
     tr_frequent_entry *entry = &items->entries[i];
-    if (entry->count > median) {
+    int is_spared = entry->count == taken && spare > 0;
+    if (entry->count > taken || is_spared) {
       items->entries[kept] = *entry;
-      items->entries[kept++].count -= median;
+      items->entries[kept++].count -= is_spared ? taken - 1 : taken;
+      spare -= (uint32_t)is_spared;
     } else {
       free_entry(items, entry);
     }
   }
   items->active = kept;
-  items->offset += median;
+  items->offset += taken;
   fill_cells(items);
   return TR_OK;
 }
@@ -333,5 +345,5 @@ void tr_frequent_free(tr_frequent_items *items) {
   for (uint32_t i = 0; i < items->active; i++) free_entry(items, &items->entries[i]);
   tr_free(items->entries);
   tr_free(items->cells);
-  *items = tr_frequent_empty(items->lg_max);
+  *items = tr_frequent_empty(items->lg_max, items->least);
 }

@@ -2,12 +2,17 @@
 ** Frequent items: the most frequent values of a column and how often they came, with bounds that hold
 ** always, in bounded memory.
 **
-** How it works. A hash table counts values. When it would hold more than 3/4 * 2^lg_max of them, the
-** median count is taken off every counter, those that are then not above zero are dropped, and the
-** median is added to `offset`. So a value that is in the table came at least `count` and at most
-** `count + offset` times, one that is not at most `offset` times. Each purge takes the median off at
-** least half of the counters, so offset <= total / (3/8 * 2^lg_max), for certain and for any order.
+** How it works. A hash table counts values. When it would hold more than 3/4 * 2^lg_max of them, it is
+** purged: the median count is taken off every counter, those that are then not above zero are dropped,
+** and the median is added to `offset`. So a value that is in the table came at least `count` and at
+** most `count + offset` times, one that is not at most `offset` times. Each purge takes the median off
+** at least half of the counters, so offset <= total / (3/8 * 2^lg_max), for certain and for any order.
 ** Merging adds counts and offsets, and the bound with them. Nothing is random.
+**
+** A purge leaves at least `least` entries, even if all counts are alike. What it takes off is, instead
+** of the median, the count that is `least` places before it in order; and where too few are above that,
+** some that are equal to it stay, with a count of 1, which is as true of them as 0. At least half of
+** the counters are lowered by all of it even so.
 **
 ** Values are equal as in SQL: an integral REAL is the INTEGER, so 1 = 1.0; '1' and x'31' differ.
 ** NULLs are the caller's business.
@@ -67,11 +72,12 @@ typedef struct tr_frequent_cell {
   uint32_t place; /* in `entries`, from 1; 0: the cell is free */
 } tr_frequent_cell;
 
-/* All zero but lg_max is the empty sketch. Release with tr_frequent_free. */
+/* All zero but lg_max and least is the empty sketch. Release with tr_frequent_free. */
 typedef struct tr_frequent_items {
   uint8_t lg_max;
   uint8_t
       lg_map; /* of the present map, which holds 3/4 * 2^lg_map entries in twice as many cells */
+  uint16_t least;  /* entries that a purge leaves at least */
   uint32_t active; /* entries in it */
   tr_frequent_entry *entries;
   tr_frequent_cell *cells;
@@ -81,7 +87,8 @@ typedef struct tr_frequent_items {
   size_t own_size; /* bytes outside of entries */
 } tr_frequent_items;
 
-tr_frequent_items tr_frequent_empty(int lg_max);
+/* The empty sketch; `least` is at most 2^lg_max / 8. */
+tr_frequent_items tr_frequent_empty(int lg_max, int least);
 
 /*
 ** Adds a value, not NULL, `times` > 0 times. TR_NO_MEMORY, TR_OVERFLOW (more than 2^63 values): not

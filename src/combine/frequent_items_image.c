@@ -209,7 +209,7 @@ static tr_code read_items(tr_frequent_items *items, tr_frequent_class of, tr_byt
 
 tr_code tr_frequent_read(tr_frequent_items *items, tr_frequent_class of, tr_bytes bytes,
                          tr_error *err) {
-  *items = tr_frequent_empty(TR_FREQUENT_MIN_LG);
+  *items = tr_frequent_empty(TR_FREQUENT_MIN_LG, 0);
   tr_code code = check_preamble(bytes, err);
   if (code != TR_OK) return code;
   items->lg_max = bytes.data[3];

@@ -58,7 +58,7 @@ static tr_code read_kll(int items, tr_bytes sketch, void *state, tr_error *err) 
 /* --- approx_top_count --------------------------------------------------------------------- */
 
 static tr_code write_frequent(const void *state, tr_buffer *sketch, tr_error *err) {
-  tr_frequent_items empty = tr_frequent_empty(TR_TOP_COUNT_LEAST_LG);
+  tr_frequent_items empty = tr_frequent_empty(TR_TOP_COUNT_LEAST_LG, 0);
   const tr_frequent_items *items = state == NULL ? &empty : state;
   int has_integers = items->classes >> TR_FREQUENT_LONGS & 1;
   int has_texts = items->classes >> TR_FREQUENT_STRINGS & 1;

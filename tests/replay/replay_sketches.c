@@ -247,7 +247,7 @@ static const tr_frequent_entry *find_entry(const tr_frequent_items *items, const
 }
 
 static void check_frequent(replay *r, int of) {
-  tr_frequent_items theirs, again, ours = tr_frequent_empty(12);
+  tr_frequent_items theirs, again, ours = tr_frequent_empty(12, 0);
   tr_error err;
   if (tr_frequent_read(&theirs, (tr_frequent_class)of, tr_buffer_bytes(&r->image), &err) != TR_OK) {
     expect(r, 0, err.message);

@@ -55,7 +55,7 @@ static void test_values(void **state) {
   };
   const tr_value again[] = {tr_value_real(1.0), tr_value_real(-0.0), tr_value_real(-0x1p63)};
   size_t count = sizeof distinct / sizeof *distinct;
-  tr_frequent_items items = tr_frequent_empty(12);
+  tr_frequent_items items = tr_frequent_empty(12, 0);
   for (int round = 0; round < 3; round++) {
     for (size_t i = 0; i < count; i++) add(&items, distinct[i], 1);
   }
@@ -128,9 +128,15 @@ static void test_bounds(void **state) {
       for (int is_text = 0; is_text < 2; is_text++) {
         memset(&s, 0, sizeof s);
         s.random = random;
-        tr_frequent_items items = tr_frequent_empty(lg_max);
+        /* Integers with as many kept by each purge as may be, texts with none. */
+        int least = is_text ? 0 : 1 << lg_max >> 3;
+        tr_frequent_items items = tr_frequent_empty(lg_max, least);
         long n = test_effort(50000);
-        for (long i = 0; i < n; i++) add(&items, value_of(draw(&s, shape), is_text, room), 1);
+        for (long i = 0; i < n; i++) {
+          int had_least = items.active >= (uint32_t)least;
+          add(&items, value_of(draw(&s, shape), is_text, room), 1);
+          assert_true(!had_least || items.active >= (uint32_t)least);
+        }
         assert_bounds(&items, &s, is_text);
         random = s.random;
         tr_frequent_free(&items);
@@ -150,7 +156,7 @@ static void test_merges(void **state) {
     tr_frequent_items parts[PARTS];
     memset(s.counts, 0, sizeof s.counts);
     s.total = 0;
-    for (int p = 0; p < PARTS; p++) parts[p] = tr_frequent_empty(lg_max);
+    for (int p = 0; p < PARTS; p++) parts[p] = tr_frequent_empty(lg_max, p % 2 << lg_max >> 3);
     for (long i = 0; i < test_effort(30000); i++) {
       add(&parts[test_random_below(&s.random, PARTS)], value_of(draw(&s, 0), 1, room), 1);
     }
@@ -169,7 +175,7 @@ static void test_merges(void **state) {
 static void test_heavy_value(void **state) {
   (void)state;
   for (int where = 0; where < 3; where++) {
-    tr_frequent_items items = tr_frequent_empty(5);
+    tr_frequent_items items = tr_frequent_empty(5, 0);
     for (int64_t i = 0; i < 20000; i++) {
       int is_heavy = where == 0 ? i < 2000 : where == 1 ? i >= 18000 : i % 10 == 0;
       add(&items, tr_value_integer(is_heavy ? -1 : i), 1);
@@ -185,7 +191,7 @@ static void test_weights(void **state) {
   (void)state;
   tr_error err;
   tr_value one = tr_value_integer(1), two = tr_value_integer(2);
-  tr_frequent_items items = tr_frequent_empty(5), other = tr_frequent_empty(5);
+  tr_frequent_items items = tr_frequent_empty(5, 0), other = tr_frequent_empty(5, 0);
   add(&items, one, INT64_MAX - 5);
   assert_int_equal(tr_frequent_add(&items, &two, 6, &err), TR_OVERFLOW);
   add(&other, two, 6);
@@ -201,7 +207,7 @@ static void test_round_trip(void **state) {
   char room[32];
   for (int of = 0; of < TR_FREQUENT_CLASSES; of++) {
     for (int64_t n = 0; n < 3000; n = n * 3 + 1) {
-      tr_frequent_items items = tr_frequent_empty(6), read;
+      tr_frequent_items items = tr_frequent_empty(6, 0), read;
       tr_buffer first = {0}, second = {0};
       for (int64_t i = 0; i < n; i++) {
         tr_value value = value_of(i % 200, of > 0, room);
@@ -249,7 +255,7 @@ static void test_damage_is_named(void **state) {
       {39, 0x80, "a count is wrong"},
       {56, 2, "an item stands twice"},
   };
-  tr_frequent_items items = tr_frequent_empty(5), read;
+  tr_frequent_items items = tr_frequent_empty(5, 0), read;
   tr_buffer bytes = {0};
   tr_error err;
   add(&items, tr_value_integer(1), 5);
@@ -275,7 +281,8 @@ static void test_damage_is_named(void **state) {
 
 static tr_code use_all(void *context) {
   (void)context;
-  tr_frequent_items a = tr_frequent_empty(4), b = tr_frequent_empty(5), read = tr_frequent_empty(4);
+  tr_frequent_items a = tr_frequent_empty(4, 0), b = tr_frequent_empty(5, 0),
+                    read = tr_frequent_empty(4, 0);
   tr_buffer bytes = {0};
   tr_code code = TR_OK;
   int64_t added = 0;
@@ -346,6 +353,39 @@ static void test_top_count(void **state) {
       "{\"value\":7,\"count\":2,\"error\":0},{\"value\":\"a\",\"count\":1,\"error\":0}]");
 }
 
+/* n values are n, also where a purge has just been: all are alike, or some stand out. */
+static void test_as_many_as_asked(void **state) {
+  (void)state;
+  static const struct {
+    int64_t n;
+    int64_t values; /* where a purge has just been, with each value once */
+  } cases[] = {{1, 3073}, {10, 3073}, {10, 5634}, {512, 3073}, {513, 6145}, {10000, 98305}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (int64_t often = 0; often < 3; often++) {
+      tr_value arguments[] = {tr_value_null(), tr_value_integer(cases[c].n)};
+      tr_combine combine = combining_bind("approx_top_count", arguments, 2);
+      void *accumulator = combining_create(&combine);
+      for (int64_t i = 0; i < cases[c].values + 7 * often; i++) {
+        tr_value value = tr_value_integer(i);
+        for (int64_t times = i < often ? 5 : 1; times > 0; times--) {
+          assert_int_equal(combine.fn->add_input(&combine, accumulator, &value, NULL), TR_OK);
+        }
+      }
+      char *output = combining_output(&combine, accumulator);
+      int64_t found = 0;
+      for (const char *at = output; (at = strstr(at, "\"value\":")) != NULL; at++) found++;
+      assert_int_equal(found, cases[c].n);
+      for (int64_t i = 0; i < often && i < cases[c].n; i++) {
+        char frequent[64];
+        snprintf(frequent, sizeof frequent, "{\"value\":%lld,\"count\":5,", (long long)i);
+        assert_non_null(strstr(output, frequent));
+      }
+      free(output);
+      combining_free(&combine, accumulator);
+    }
+  }
+}
+
 /* All classes in one accumulator, purged many times, some class nearly or wholly gone: it comes back. */
 static void test_mixed_accumulator(void **state) {
   (void)state;
@@ -377,11 +417,12 @@ static void test_mixed_accumulator(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_values),          cmocka_unit_test(test_bounds),
-      cmocka_unit_test(test_merges),          cmocka_unit_test(test_heavy_value),
-      cmocka_unit_test(test_weights),         cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_damage_is_named), cmocka_unit_test(test_out_of_memory),
-      cmocka_unit_test(test_top_count),       cmocka_unit_test(test_mixed_accumulator),
+      cmocka_unit_test(test_values),           cmocka_unit_test(test_bounds),
+      cmocka_unit_test(test_merges),           cmocka_unit_test(test_heavy_value),
+      cmocka_unit_test(test_weights),          cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_damage_is_named),  cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_top_count),        cmocka_unit_test(test_mixed_accumulator),
+      cmocka_unit_test(test_as_many_as_asked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
