@@ -18,6 +18,7 @@ test_random test_random_begin(const char *name) {
   const char *given = getenv("TRANCHE_SEED");
   if (given != NULL) seed = strtoull(given, NULL, 10);
   printf("%s: TRANCHE_SEED=%llu\n", name, (unsigned long long)seed);
+  fflush(stdout); /* a crash must not take it along */
   return (test_random){seed};
 }
 
