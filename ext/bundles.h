@@ -128,10 +128,11 @@ tr_code tr_bundle_give_back(tr_job *job, tr_bundle *bundle, tr_error *err);
 
 /*
 ** An attempt came to nothing. The bundle becomes pending again; after max_attempts it is halved, and each
-** half has one attempt before it is halved in turn; a single key has failed.
+** half has one attempt before it is halved in turn; a single key has failed; one in which there is no key
+** any more is done. `*is_halved` says of one that is pending again which of the two it is (NULL: not wanted).
 */
 tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                       tr_bytes message, tr_error *err);
+                       tr_bytes message, int *is_halved, tr_error *err);
 
 /* Makes what is done pending again where keys have come since, up to some keys from `start` on. */
 tr_code tr_job_rescan(tr_job *job, const char *function, tr_buffer *start, int64_t *found,

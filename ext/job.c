@@ -390,13 +390,19 @@ tr_code tr_job_do(tr_job *job, tr_job_sql sql, tr_error *err) {
 
 /* --- Transactions ------------------------------------------------------------------------- */
 
-/* Whether a statement of the connection is in the middle of writing: then no transaction can end. */
-static int is_writing(sqlite3 *db) {
+/* Which statement of the connection is in the middle of writing: then no transaction or savepoint can begin. */
+typedef enum writer { NOBODY, CALLER, ANOTHER } writer;
+
+/* A statement that has given a row, and waits to be asked for the next one, is not the one that calls us. */
+static writer find_writer(sqlite3 *db) {
+  writer found = NOBODY;
   for (sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL); stmt != NULL;
        stmt = sqlite3_next_stmt(db, stmt)) {
-    if (sqlite3_stmt_busy(stmt) && !sqlite3_stmt_readonly(stmt)) return 1;
+    if (!sqlite3_stmt_busy(stmt) || sqlite3_stmt_readonly(stmt)) continue;
+    if (sqlite3_data_count(stmt) > 0) return ANOTHER;
+    found = CALLER;
   }
-  return 0;
+  return found;
 }
 
 /* Whether a savepoint is not there: what that error means of ours, whose text SQLite has accepted. */
@@ -451,7 +457,14 @@ static void take_back(tr_job *job, const tr_job_transaction *transaction) {
 
 static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction *transaction,
                           tr_error *err) {
-  transaction->scope = is_writing(job->db)                    ? TR_SCOPE_STATEMENT
+  writer who = find_writer(job->db);
+  if (who == ANOTHER) {
+    return tr_error_set(err, TR_INVALID_STATE,
+                        "%s: another statement of this connection is writing; end it first: read "
+                        "all of its rows, or reset it",
+                        function);
+  }
+  transaction->scope = who == CALLER                          ? TR_SCOPE_STATEMENT
                        : sqlite3_get_autocommit(job->db) != 0 ? TR_SCOPE_OWN
                                                               : TR_SCOPE_NESTED;
   if (transaction->scope == TR_SCOPE_STATEMENT && sqlite3_get_autocommit(job->db) == 0) {
@@ -548,6 +561,27 @@ tr_code tr_job_load(tr_job *job, const char *function, tr_error *err) {
   return is_whole ? TR_OK : tr_error_no_memory(err);
 }
 
+/*
+** A statement of the caller's that is kept, but not run, holds the virtual table even when another connection has
+** dropped it: then we are not told. So where the job's tables are not to be had, it is looked whether there is a
+** virtual table of its name, and the job is left where there is none.
+*/
+static void leave_if_dropped(tr_job *job, const tr_error *reason) {
+  if (reason->code != TR_HOST || !tr_error_is_lasting(reason)) return;
+  sqlite3_str *sql = sqlite3_str_new(job->db);
+  sqlite3_stmt *stmt;
+  sqlite3_str_appendall(sql, "SELECT count(*) FROM ");
+  tr_sql_append_table(sql, job->schema, "sqlite_master");
+  sqlite3_str_appendall(sql, " WHERE type = 'table' AND name = ?1 COLLATE NOCASE"
+                             " AND coalesce(rootpage, 0) = 0");
+  if (tr_sql_prepare(job->db, sql, &stmt, NULL) != TR_OK) return;
+  if (sqlite3_bind_text(stmt, 1, job->name, -1, SQLITE_STATIC) == SQLITE_OK &&
+      sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == 0) {
+    take_off_list(job);
+  }
+  sqlite3_finalize(stmt);
+}
+
 tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *transaction,
                     tr_error *err) {
   sqlite3_stmt *stmt;
@@ -577,6 +611,7 @@ tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
     tr_code code = tr_jobs_find(jobs, db, function, name, job, err);
     if (code == TR_OK) code = tr_job_look(*job, function, &ignored, err);
     if (code == TR_OK || *job == NULL) return code;
+    leave_if_dropped(*job, err);
     int is_gone = !(*job)->is_connected;
     tr_job_release(*job);
     *job = NULL;
@@ -592,7 +627,10 @@ tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *tran
   code = tr_job_do(job, TR_JOB_LOCK, err);
   if (code == TR_OK) code = tr_job_look(job, function, transaction, err);
   tr_moment_now(&transaction->now);
-  return code == TR_OK ? TR_OK : tr_job_end(job, transaction, code, err);
+  if (code == TR_OK) return TR_OK;
+  tr_job_end(job, transaction, code, NULL);
+  leave_if_dropped(job, err);
+  return code;
 }
 
 tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code,

@@ -178,7 +178,8 @@ typedef struct tr_job_transaction {
 ** Begins to change the job: a transaction of its own where none is open, else part of the caller's.
 ** Takes the write lock first and so waits as busy_timeout says, or fails with SQLite's own extended code.
 ** TR_INVALID_STATE: the job's tables are of a newer version, or the job was made anew meanwhile; or this is
-** in a statement that writes inside a transaction, which would not take our changes back if it failed.
+** in a statement that writes inside a transaction, which would not take our changes back if it failed; or another
+** statement, which has not been read to its end, is writing.
 ** TR_HOST: SQLite's error, e.g. of a read-only database.
 */
 tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,

@@ -331,7 +331,7 @@ static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_b
     code = tr_buffer_set(&range->message, tr_buffer_bytes(&message), err);
     if (code == TR_OK) result = 1;
   } else if (code == TR_OK) {
-    code = tr_bundle_fail(job, transaction, range, tr_buffer_bytes(&message), err);
+    code = tr_bundle_fail(job, transaction, range, tr_buffer_bytes(&message), NULL, err);
     if (code == TR_OK) result = 0;
   }
   tr_buffer_free(&message);
@@ -358,32 +358,50 @@ static int claim_from(tr_job *job, const tr_job_transaction *transaction, const 
   return result;
 }
 
+/* What one claim has looked at so far. */
+typedef struct search {
+  int skips_fresh; /* the range without an end was found empty */
+  int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
+  int is_expired; /* the range that was found is one whose lease ran out */
+} search;
+
+/*
+** Finds the next range to claim from. What was lost comes first; but a claim needs one bundle, and after a
+** crash of many workers it shall not halve what all of them had. So where one was given up others only
+** come when nothing else is free.
+*/
+static int find_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *range,
+                      tr_error *err) {
+  int is_found = s->given_up == 0 ? find_expired(job, now, range, err) : 0;
+  s->is_expired = is_found == 1;
+  if (is_found == 0 && !s->skips_fresh) is_found = find_pending(job, TR_BUNDLE_FRESH, range, err);
+  if (is_found == 0) is_found = find_pending(job, TR_BUNDLE_LARGEST, range, err);
+  if (is_found == 0 && s->given_up > 0) {
+    is_found = find_expired(job, now, range, err);
+    s->is_expired = is_found == 1;
+  }
+  return is_found;
+}
+
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err) {
-  int skips_fresh = 0; /* the range without an end was found empty */
+  search s = {0};
   int result = 0;
   if (tr_job_need_keys(job, claim->function, err) != TR_OK) return -1;
   for (int is_found = 1; is_found == 1 && result == 0;) {
     tr_bundle range = {0};
-    is_found = find_expired(job, &transaction->now, &range, err);
-    if (is_found == 1) {
-      int may_be_claimed = count_expiry(job, transaction, &range, err);
-      if (may_be_claimed < 0) result = -1;
-      if (may_be_claimed == 1) result = claim_from(job, transaction, claim, &range, bundle, err);
+    int may_be_claimed = 1;
+    is_found = find_range(job, &transaction->now, &s, &range, err);
+    if (is_found == 1 && range.keys < 0) s.skips_fresh = 1;
+    if (is_found == 1 && s.is_expired) {
+      may_be_claimed = count_expiry(job, transaction, &range, err);
+      if (may_be_claimed == 0) s.given_up++;
     }
-    if (is_found == 1) {
-      tr_bundle_free(&range);
-      continue;
-    }
-    if (is_found == 0 && !skips_fresh) {
-      is_found = find_pending(job, TR_BUNDLE_FRESH, &range, err);
-    }
-    if (is_found == 0) is_found = find_pending(job, TR_BUNDLE_LARGEST, &range, err);
-    if (is_found == 1) {
-      if (range.keys < 0) skips_fresh = 1;
+    if (is_found < 0 || may_be_claimed < 0) {
+      result = -1;
+    } else if (is_found == 1 && may_be_claimed == 1) {
       result = claim_from(job, transaction, claim, &range, bundle, err);
     }
-    if (is_found < 0) result = -1;
     tr_bundle_free(&range);
   }
   return result;

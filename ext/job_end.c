@@ -114,7 +114,7 @@ static tr_code fail_key(tr_job *job, tr_bundle *bundle, tr_bytes key, tr_error *
 ** that this takes no longer than the claim did, whatever has come since.
 */
 static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                       tr_error *err) {
+                       int *is_halved, tr_error *err) {
   tr_bundle second = {0};
   tr_buffer first = {0};
   int64_t keys = 0;
@@ -130,6 +130,7 @@ static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bu
     code = halve(job, bundle, keys, &second, err);
     bundle->failures = second.failures = job->max_attempts - 1;
     tr_bundle_let_go(bundle);
+    *is_halved = 1;
     if (code == TR_OK) code = tr_bundles_write(job, bundle, &second, err);
   } else if (code == TR_OK) {
     bundle->keys = keys;
@@ -148,7 +149,10 @@ static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bu
 }
 
 tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                       tr_bytes message, tr_error *err) {
+                       tr_bytes message, int *is_halved, tr_error *err) {
+  int ignored;
+  if (is_halved == NULL) is_halved = &ignored;
+  *is_halved = 0;
   tr_code code = tr_buffer_set(&bundle->message, message, err);
   if (code != TR_OK) return code;
   bundle->has_message = 1;
@@ -159,5 +163,5 @@ tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bu
     tr_bundle_let_go(bundle);
     return tr_bundle_update(job, bundle, err);
   }
-  return give_up(job, transaction, bundle, err);
+  return give_up(job, transaction, bundle, is_halved, err);
 }

@@ -7,7 +7,7 @@
 **   job_done(job, bundle [, worker])                       -> 1
 **   job_heartbeat(job, bundle [, seconds [, worker]])      -> 1
 **   job_release(job, bundle [, worker])                    -> 1
-**   job_fail(job, bundle, message [, worker])              -> 'pending', 'halved' or 'failed'
+**   job_fail(job, bundle, message [, worker])              -> 'pending', 'halved', 'failed' or 'done'
 **   job_retry(job [, bundle])                              -> how many failed bundles are pending again
 **   job_rescan(job)                                        -> how many keys are pending again
 **
@@ -204,11 +204,10 @@ static tr_code call_fail(tr_job *job, const tr_job_transaction *transaction, tr_
   (void)argc;
   tr_bytes message;
   tr_code code = tr_argument_text("job_fail", "message", argv[2], &message, err);
-  int64_t keys = bundle->keys;
-  if (code == TR_OK) code = tr_bundle_fail(job, transaction, bundle, message, err);
+  int is_halved = 0;
+  if (code == TR_OK) code = tr_bundle_fail(job, transaction, bundle, message, &is_halved, err);
   if (code != TR_OK) return code;
-  const char *became = tr_bundle_state_names[bundle->state];
-  if (bundle->state == TR_BUNDLE_PENDING && bundle->keys < keys) became = "halved";
+  const char *became = is_halved ? "halved" : tr_bundle_state_names[bundle->state];
   sqlite3_result_text(context, became, -1, SQLITE_STATIC);
   return TR_OK;
 }

@@ -278,6 +278,122 @@ static void a_statement_that_may_fail_alone_cannot_end_a_bundle(void **state) {
   close_database(db);
 }
 
+/* Beside it no savepoint can begin, and what of a call had been written would stay when the rest fails. */
+static void a_call_beside_a_statement_that_writes_is_refused(void **state) {
+  (void)state;
+  static const char *const around[][2] = {{"SELECT 1", "SELECT 1"}, {"BEGIN", "COMMIT"}};
+  for (int i = 0; i < 2; i++) {
+    sqlite3 *db = database_open(":memory:", 0);
+    sqlite3_stmt *writes = NULL;
+    database_must(db,
+                  "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2);"
+                  "CREATE TABLE o(x); CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1));"
+                  "CREATE TEMP TABLE mine AS SELECT job_claim('job', 'w', 1) AS bundle;"
+                  "CREATE TEMP TRIGGER no AFTER INSERT ON job_bundles WHEN new.state = 'done' "
+                  "BEGIN SELECT RAISE(ABORT, 'no'); END;"
+                  "UPDATE t SET id = 3 WHERE id = 2; INSERT INTO t VALUES (-5)");
+    const char *before = database_text(db, "SELECT group_concat(state) FROM job_bundles");
+    database_must(db, around[i][0]);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "INSERT INTO o VALUES (1), (2) RETURNING x", -1, &writes, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(writes), SQLITE_ROW);
+    static const char *const calls[] = {"SELECT job_fail('job', bundle, 'm') FROM mine",
+                                        "SELECT job_done('job', bundle) FROM mine",
+                                        "SELECT job_claim('job', 'w')", "SELECT job_rescan('job')"};
+    for (size_t j = 0; j < sizeof calls / sizeof calls[0]; j++) {
+      assert_refused(database_text(db, calls[j]),
+                     "another statement of this connection is writing; end it first");
+    }
+    assert_string_equal(database_text(db, "SELECT group_concat(state) FROM job_bundles"), before);
+    sqlite3_finalize(writes);
+    database_must(db, "DROP TRIGGER no");
+    assert_string_equal(database_text(db, "SELECT job_done('job', bundle) FROM mine"), "1");
+    database_must(db, around[i][1]);
+    close_database(db);
+  }
+}
+
+/* --- After a crash -------------------------------------------------------------------------------- */
+
+/* Each claim needs one bundle, and shall not halve for that what a hundred dead workers had. */
+static void one_claim_halves_one_lost_bundle(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                    "INSERT INTO t SELECT value FROM counting_input(1000);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1))");
+  for (int i = 0; i < 100; i++) {
+    database_must(db, "SELECT job_claim('job', 'dead', 10, 1000)");
+  }
+  database_must(db, "UPDATE job_bundles SET until = since WHERE state = 'claimed'");
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM job_bundles WHERE state = 'claimed'"),
+                   100);
+  for (int claims = 1; claims <= 100; claims++) {
+    assert_string_not_equal(database_text(db, "SELECT job_claim('job', 'w', 10, 1000)"), "");
+    assert_int_equal(
+        database_integer(db, "SELECT count(*) FROM job_bundles WHERE worker LIKE 'dead%'"),
+        100 - claims);
+  }
+  /* All rows come, each once, whatever was halved. */
+  database_must(db, "CREATE TABLE out(id INTEGER PRIMARY KEY);"
+                    "INSERT INTO out SELECT id FROM job_bundles, job WHERE state = 'claimed' "
+                    "AND job.restriction = byte_key_range(start_key, end_key);");
+  database_must(db, "SELECT job_done('job', byte_key_range(start_key, end_key)) FROM "
+                    "(SELECT * FROM job_bundles WHERE state = 'claimed' ORDER BY bundle)");
+  const char *bundle;
+  while ((bundle = database_text(db, "SELECT job_claim('job', 'w', 10)"))[0] == '{') {
+    ask(db, "INSERT INTO out SELECT id FROM job WHERE restriction = '%s'", bundle, "");
+    assert_string_equal(ask(db, "SELECT job_done('job', '%s')", bundle, ""), "1");
+  }
+  assert_string_equal(bundle, "");
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 1000);
+  close_database(db);
+}
+
+/* Nothing is pending, and none of what was lost can be halved: then the claim looks through all of it. */
+static void what_was_lost_is_found_behind_what_has_failed(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1));"
+                    "SELECT job_claim('job', 'dead', 1, 9); SELECT job_claim('job', 'dead', 1, 9);"
+                    "SELECT job_claim('job', 'dead', 1, 9);"
+                    "UPDATE job_bundles SET until = since WHERE state = 'claimed'");
+  assert_string_equal(database_text(db, "SELECT job_claim('job', 'w', 1)"), "");
+  assert_int_equal(database_integer(db, "SELECT failed FROM job_progress('job')"), 3);
+  close_database(db);
+}
+
+static void job_fail_says_what_became_of_the_bundle(void **state) {
+  (void)state;
+  static const struct {
+    int64_t keys;
+    const char *meanwhile;
+    const char *answer;
+  } cases[] = {
+      {1, "SELECT 1", "failed"},
+      {1, "DELETE FROM t WHERE id = 10", "done"},
+      {1, "INSERT INTO t VALUES (8)", "halved"},
+      {2, "SELECT 1", "halved"},
+      {2, "DELETE FROM t WHERE id = 10", "failed"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char sql[200];
+    sqlite3 *db = database_open(":memory:", 0);
+    database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (10), (20);"
+                      "CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1))");
+    snprintf(sql, sizeof sql,
+             "CREATE TEMP TABLE mine AS SELECT job_claim('job', 'w', %d) AS bundle",
+             (int)cases[i].keys);
+    database_must(db, sql);
+    database_must(db, cases[i].meanwhile);
+    assert_string_equal(database_text(db, "SELECT job_fail('job', bundle, 'm') FROM mine"),
+                        cases[i].answer);
+    close_database(db);
+  }
+}
+
 /* --- Damage ----------------------------------------------------------------------------------------- */
 
 static void a_damaged_open_end_is_an_error_and_no_loop(void **state) {
@@ -299,6 +415,35 @@ static void a_damaged_open_end_is_an_error_and_no_loop(void **state) {
     }
     close_database(db);
   }
+}
+
+/* It works in several transactions; what the first of them found stays, and the next call finds the rest. */
+static void a_rescan_that_is_stopped_is_called_again_for_the_rest(void **state) {
+  (void)state;
+  enum { BUNDLES = 5, STEP = 20 };
+  int stopped_between = 0;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                    "INSERT INTO t SELECT value * 2 FROM counting_input(75000);"
+                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
+  for (int i = 0; i < BUNDLES; i++) {
+    database_must(db, "SELECT job_done('job', job_claim('job', 'w', 15000))");
+  }
+  database_must(db, "INSERT INTO t SELECT value * 30000 + 5 FROM counting_input(5)");
+  for (int at = STEP, rc = SQLITE_INTERRUPT; rc != SQLITE_OK; at += STEP) {
+    stopper s = {.db = db, .at = at, .how = STOP_FROM_THEN_ON};
+    sqlite3_progress_handler(db, 1000, stop, &s);
+    rc = database_run(db, "SELECT job_rescan('job')");
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    assert_int_equal(sqlite3_get_autocommit(db), 1);
+    int64_t pending = database_integer(
+        db, "SELECT total(keys) FROM job_bundles WHERE state = 'pending' AND keys IS NOT NULL");
+    if (rc == SQLITE_OK) assert_int_equal(pending, BUNDLES);
+    if (rc != SQLITE_OK && pending > 0 && pending < BUNDLES) stopped_between = 1;
+  }
+  assert_int_equal(stopped_between, 1);
+  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
+  close_database(db);
 }
 
 /* --- Made anew -------------------------------------------------------------------------------------- */
@@ -443,6 +588,44 @@ static void loading_does_not_read_the_file_first(void **state) {
   database_remove(path);
 }
 
+/* A statement that is kept holds the virtual table, and nothing tells us that there is none any more. */
+static void a_job_that_became_an_ordinary_table_is_none(void **state) {
+  (void)state;
+  static const struct {
+    const char *change;
+    const char *why;
+  } cases[] = {{"DROP TABLE job; CREATE TABLE job(x)", "this table is not a scan_job"},
+               {"DROP TABLE job", "there is no such job"},
+               {"ALTER TABLE job RENAME TO jobs", "there is no such job"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char path[512];
+    sqlite3 *db = database_open(database_path("ordinary", path), 0);
+    database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1);"
+                      "CREATE VIRTUAL TABLE job USING scan_job(t)");
+    static const char *const calls[] = {"SELECT job_claim('job', 'w')",
+                                        "SELECT rows FROM job_progress('job')",
+                                        "SELECT job_rescan('job')"};
+    for (size_t j = 0; j < sizeof calls / sizeof calls[0]; j++) {
+      sqlite3 *other = database_open(path, 0);
+      sqlite3_stmt *kept = NULL;
+      assert_int_equal(sqlite3_prepare_v2(other, "SELECT count(*) FROM job", -1, &kept, NULL),
+                       SQLITE_OK);
+      assert_int_equal(database_step(kept, NULL, NULL), SQLITE_OK);
+      assert_string_not_equal(database_text(other, "SELECT job_claim('job', 'w', 1, 9)"), "");
+      database_must(db, cases[i].change);
+      for (int again = 0; again < 2; again++) {
+        assert_refused(database_text(other, calls[j]), cases[i].why);
+      }
+      sqlite3_finalize(kept);
+      close_database(other);
+      database_must(db, "DROP TABLE IF EXISTS job; DROP TABLE IF EXISTS jobs;"
+                        "CREATE VIRTUAL TABLE job USING scan_job(t)");
+    }
+    close_database(db);
+    database_remove(path);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_transaction_stays_open_however_it_is_interrupted),
@@ -452,6 +635,12 @@ int main(void) {
       cmocka_unit_test(only_the_connection_that_claimed_needs_no_name),
       cmocka_unit_test(a_row_beside_a_failed_one_has_not_failed),
       cmocka_unit_test(a_statement_that_may_fail_alone_cannot_end_a_bundle),
+      cmocka_unit_test(a_call_beside_a_statement_that_writes_is_refused),
+      cmocka_unit_test(one_claim_halves_one_lost_bundle),
+      cmocka_unit_test(what_was_lost_is_found_behind_what_has_failed),
+      cmocka_unit_test(job_fail_says_what_became_of_the_bundle),
+      cmocka_unit_test(a_job_that_became_an_ordinary_table_is_none),
+      cmocka_unit_test(a_rescan_that_is_stopped_is_called_again_for_the_rest),
       cmocka_unit_test(a_damaged_open_end_is_an_error_and_no_loop),
       cmocka_unit_test(a_job_made_anew_is_found_while_statements_are_kept),
       cmocka_unit_test(messages_are_cut_between_characters),
