@@ -112,6 +112,16 @@ class Workers(unittest.TestCase):
         self.run_workers(["bash", WORKERS / "worker.sh"], count=2)
         self.assertEqual(self.check(), (0, 0, 0))
 
+    def test_shell_fails_with_its_claim(self):
+        db = connect(self.path)
+        db.execute("DROP TABLE backfill")
+        db.close()
+        for path in (self.path, self.folder / "no" / "such.db"):
+            worker = subprocess.run(["bash", WORKERS / "worker.sh", path], cwd=self.folder, capture_output=True,
+                                    text=True, timeout=120)
+            self.assertEqual((worker.returncode, worker.stdout), (1, ""))
+            self.assertNotEqual(worker.stderr, "")
+
     def test_node(self):
         self.run_workers([self.need_node(), *WITHOUT_WARNING, WORKERS / "worker.mjs"])
         self.assertEqual(self.check(), (0, 0, 0))
