@@ -7,7 +7,8 @@
 **
 ** Bins are equally wide and half open: an edge belongs to the bin above it. Their width is the least of
 ** 1, 2 or 5 times a power of ten with which `bins` of them or fewer cover all values, and edges are
-** multiples of it, so that they read well. Infinities have rows of their own. NULLs are ignored, text
+** multiples of it, so that they read well; among INTEGERs alone it is at least 1. Infinities have rows of
+** their own. NULLs are ignored, text
 ** and BLOBs refused; no rows give NULL.
 **
 ** Counts come from a KLL sketch (kll.h) of k = 2048: exact up to 2048 values, within 1/400 of all values
@@ -15,12 +16,12 @@
 ** rows takes one pass and some 100 KB, and histograms of parts merge.
 **
 ** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3 is
-** not 0.30000000000000004.
+** not 0.30000000000000004. While there are INTEGERs alone all is done in integers, and right for any of
+** 64 bits. With REALs an edge is a double, and bins are so wide that doubles can tell edges apart.
 */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/argument.h"
@@ -72,6 +73,44 @@ typedef struct bins {
   uint64_t *counts; /* and behind them: below all bins (-infinity), above (infinity) */
 } bins;
 
+/* Bins of INTEGERs: a width is at most 10^19, which an unsigned 64-bit integer holds. */
+
+static uint64_t integer_width(const bins *b) {
+  uint64_t width = (uint64_t)b->step;
+  for (int i = 0; i < b->exponent; i++) width *= 10;
+  return width;
+}
+
+static int64_t floor_of_quotient(int64_t x, uint64_t width) {
+  if (x >= 0) return (int64_t)((uint64_t)x / width);
+  return -(int64_t)((UINT64_MAX - (uint64_t)x) / width) - 1; /* UINT64_MAX - x is -x - 1 */
+}
+
+static void choose_integer_width(bins *b, int64_t low, int64_t high, int most) {
+  static const int steps[] = {1, 2, 5};
+  for (b->exponent = 0;; b->exponent++) {
+    for (int i = 0; i < 3; i++) {
+      b->step = steps[i];
+      uint64_t width = integer_width(b);
+      b->first = floor_of_quotient(low, width);
+      uint64_t beyond = (uint64_t)floor_of_quotient(high, width) - (uint64_t)b->first;
+      if (beyond >= (uint64_t)most) continue;
+      b->count = (int)beyond + 1;
+      return;
+    }
+  }
+}
+
+static void count_integers(const tr_kll_view *view, bins *b) {
+  uint64_t width = integer_width(b);
+  for (size_t i = 0; i < view->count; i++) {
+    int64_t bin = floor_of_quotient(view->entries[i].item.key, width);
+    b->counts[bin - b->first] += view->entries[i].weight;
+  }
+}
+
+/* Bins of REALs. */
+
 static double scaled(double units, int exponent) {
   return exponent < 0 ? units / pow(10, -exponent) : units * pow(10, exponent);
 }
@@ -94,10 +133,10 @@ static int try_width(bins *b, double low, double high, int most) {
 }
 
 /* The narrowest bins; at least so wide that a double can tell the edges apart. */
-static void choose_width(bins *b, double low, double high, int most) {
+static void choose_real_width(bins *b, double low, double high, int most) {
   static const int steps[] = {1, 2, 5};
   double largest = fmax(fabs(low), fabs(high));
-  double least = fmax(high / most - low / most, largest * 0x1p-44); /* no overflow */
+  double least = fmax(high / most - low / most, largest * 0x1p-50); /* no overflow */
   if (low == high) least = fmax(least, 1);
   least = fmax(least, DBL_MIN);
   for (b->exponent = (int)floor(log10(least)) - 1;; b->exponent++) {
@@ -108,49 +147,54 @@ static void choose_width(bins *b, double low, double high, int most) {
   }
 }
 
-static double number_of(const tr_kll *kll, tr_kll_item item) {
-  tr_value value = tr_kll_value(kll, item);
-  return value.type == TR_INTEGER ? (double)value.integer : value.real;
-}
-
 /* The lowest and the highest finite value; 0 if there is none. */
-static int find_finite(const tr_kll *kll, const tr_kll_view *view, double *low, double *high) {
+static int find_finite(const tr_kll_view *view, double *low, double *high) {
   *low = INFINITY, *high = -INFINITY;
-  double ends[] = {number_of(kll, view->minimum), number_of(kll, view->maximum)};
+  double ends[] = {tr_kll_real_of_key(view->minimum.key), tr_kll_real_of_key(view->maximum.key)};
   for (int i = 0; i < 2; i++) {
     if (isfinite(ends[i])) *low = fmin(*low, ends[i]), *high = fmax(*high, ends[i]);
   }
   for (size_t i = 0; i < view->count; i++) {
-    double x = number_of(kll, view->entries[i].item);
+    double x = tr_kll_real_of_key(view->entries[i].item.key);
     if (isfinite(x)) *low = fmin(*low, x), *high = fmax(*high, x);
   }
   return *low <= *high;
 }
 
-static void count_values(const tr_kll *kll, const tr_kll_view *view, bins *b) {
+static void count_reals(const tr_kll_view *view, bins *b) {
   int bin = 0;
   for (size_t i = 0; i < view->count; i++) {
-    double x = number_of(kll, view->entries[i].item);
+    double x = tr_kll_real_of_key(view->entries[i].item.key);
     while (bin < b->count - 1 && x >= edge_at(b, bin + 1)) bin++;
     int at = x == -INFINITY ? b->count : x == INFINITY ? b->count + 1 : bin;
     b->counts[at] += view->entries[i].weight;
   }
 }
 
+/* Bins of either, of a sketch that is not empty. */
+
+static void choose_width(const tr_kll *kll, const tr_kll_view *view, int most, bins *b) {
+  double low, high;
+  if (kll->kind == TR_KLL_INTEGER) {
+    choose_integer_width(b, view->minimum.key, view->maximum.key, most);
+  } else if (find_finite(view, &low, &high)) {
+    choose_real_width(b, low, high, most);
+  }
+}
+
 static tr_code make_bins(const tr_kll *kll, int most, bins *b, tr_error *err) {
   tr_kll_view view;
-  double low, high;
   tr_code code = tr_kll_view_of(kll, &view, err);
   if (code != TR_OK) return code;
   *b = (bins){.count = 0};
-  if (find_finite(kll, &view, &low, &high)) choose_width(b, low, high, most);
+  choose_width(kll, &view, most, b);
   size_t size = (size_t)(b->count + 2) * sizeof *b->counts;
   b->counts = tr_malloc(size);
   if (b->counts == NULL) {
     code = tr_error_no_memory(err);
   } else {
     memset(b->counts, 0, size);
-    count_values(kll, &view, b);
+    (kll->kind == TR_KLL_INTEGER ? count_integers : count_reals)(&view, b);
   }
   tr_kll_view_free(&view);
   return code;
@@ -159,25 +203,29 @@ static tr_code make_bins(const tr_kll *kll, int most, bins *b, tr_error *err) {
 /* --- the picture -------------------------------------------------------------------------- */
 
 /* `units` of 10^exponent as plain digits, or with an exponent where that would be long. */
-static void print_edge(int64_t units, int exponent, char *text) {
+static void print_edge(int is_negative, uint64_t units, int exponent, char *text) {
   char digits[24];
+  const char *sign = is_negative ? "-" : "";
   if (units == 0 || (exponent >= 0 && exponent <= 12)) {
     int zeros = units == 0 ? 0 : exponent;
-    snprintf(text, EDGE_SIZE, "%lld%.*s", (long long)units, zeros, "000000000000");
+    snprintf(text, EDGE_SIZE, "%s%llu%.*s", sign, (unsigned long long)units, zeros, "000000000000");
     return;
   }
   if (exponent > 12 || exponent < -12) {
-    snprintf(text, EDGE_SIZE, "%llde%d", (long long)units, exponent);
+    snprintf(text, EDGE_SIZE, "%s%llue%d", sign, (unsigned long long)units, exponent);
     return;
   }
   /* At least one digit before the point. */
-  snprintf(digits, sizeof digits, "%0*lld", 1 - exponent, (long long)llabs(units));
+  snprintf(digits, sizeof digits, "%0*llu", 1 - exponent, (unsigned long long)units);
   int whole = (int)strlen(digits) + exponent;
-  snprintf(text, EDGE_SIZE, "%s%.*s.%s", units < 0 ? "-" : "", whole, digits, digits + whole);
+  snprintf(text, EDGE_SIZE, "%s%.*s.%s", sign, whole, digits, digits + whole);
 }
 
+/* An edge may be just beyond 64 bits with a sign: its size has them all. */
 static void print_bin_edge(const bins *b, int i, char *text) {
-  print_edge((b->first + i) * b->step, b->exponent, text);
+  uint64_t first = (uint64_t)b->first, edge = first + (uint64_t)i;
+  int is_negative = b->first < 0 && (uint64_t)i < 0 - first;
+  print_edge(is_negative, (is_negative ? 0 - edge : edge) * (uint64_t)b->step, b->exponent, text);
 }
 
 static tr_code append_bar(tr_buffer *text, uint64_t count, uint64_t highest, tr_error *err) {

@@ -22,12 +22,11 @@ static tr_combine bind(int64_t bins) {
 }
 
 /* The picture without its bars, in `room`. */
-static void picture_of(int64_t bins, const double *values, int count, char *room) {
+static void picture_of_values(int64_t bins, const tr_value *values, int count, char *room) {
   tr_combine combine = bind(bins);
   void *state = combining_create(&combine);
   for (int i = 0; i < count; i++) {
-    tr_value value = tr_value_real(values[i]);
-    assert_int_equal(combine.fn->add_input(&combine, state, &value, NULL), TR_OK);
+    assert_int_equal(combine.fn->add_input(&combine, state, &values[i], NULL), TR_OK);
   }
   char *output = combining_output(&combine, state);
   char *to = room;
@@ -39,6 +38,20 @@ static void picture_of(int64_t bins, const double *values, int count, char *room
   *to = '\0';
   free(output);
   combining_free(&combine, state);
+}
+
+enum { MOST_VALUES = 100 };
+
+static void picture_of(int64_t bins, const double *reals, int count, char *room) {
+  tr_value values[MOST_VALUES];
+  for (int i = 0; i < count; i++) values[i] = tr_value_real(reals[i]);
+  picture_of_values(bins, values, count, room);
+}
+
+static void picture_of_integers(int64_t bins, const int64_t *integers, int count, char *room) {
+  tr_value values[MOST_VALUES];
+  for (int i = 0; i < count; i++) values[i] = tr_value_integer(integers[i]);
+  picture_of_values(bins, values, count, room);
 }
 
 static void test_edges(void **state) {
@@ -78,6 +91,102 @@ static void test_edges(void **state) {
       fail_msg("case %zu:\n%s\nexpected:\n%s", i, room, cases[i].expected);
     }
     assert_true(strlen(room) > 0);
+  }
+}
+
+/* INTEGERs of any size: edges are exact, and no bin is narrower than 1. */
+static void test_integer_edges(void **state) {
+  (void)state;
+  const struct {
+    int64_t bins;
+    int64_t values[4];
+    int count;
+    const char *expected;
+  } cases[] = {
+      {20, {1, 2, 2}, 3, "TEXT 1 .. 2  1\n2 .. 3  2"},
+      {3,
+       {9007199254740999, 9007199254740900, 9007199254741001},
+       3,
+       "TEXT 9007199254740900 .. 9007199254740950  1\n"
+       "9007199254740950 .. 9007199254741000  1\n"
+       "9007199254741000 .. 9007199254741050  1"},
+      {2,
+       {INT64_MAX, INT64_MAX - 1},
+       2,
+       "TEXT 9223372036854775806 .. 9223372036854775807  1\n"
+       "9223372036854775807 .. 9223372036854775808  1"},
+      {3,
+       {INT64_MIN, INT64_MIN + 3},
+       2,
+       "TEXT -9223372036854775808 .. -9223372036854775806  1\n"
+       "-9223372036854775806 .. -9223372036854775804  1"},
+      {2, {INT64_MIN, INT64_MAX, -1, 0}, 4, "TEXT -1e19 ..     0  2\n    0 ..  1e19  2"},
+      {4,
+       {INT64_MIN, INT64_MAX, -1, 0},
+       4,
+       "TEXT -10e18 ..  -5e18  1\n -5e18 ..      0  1\n     0 ..   5e18  1\n  5e18 ..  10e18  1"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char room[2000];
+    picture_of_integers(cases[i].bins, cases[i].values, cases[i].count, room);
+    if (strcmp(room, cases[i].expected) != 0) {
+      fail_msg("case %zu:\n%s\nexpected:\n%s", i, room, cases[i].expected);
+    }
+  }
+}
+
+/* An edge as it is printed: sign, digits and perhaps an exponent; returns what follows. */
+typedef struct edge {
+  int is_negative;
+  uint64_t size;
+} edge;
+
+static char *read_edge(char *at, edge *read) {
+  while (*at == ' ' || *at == '.') at++;
+  read->is_negative = *at == '-';
+  read->size = strtoull(at + read->is_negative, &at, 10);
+  if (*at != 'e') return at;
+  for (long zeros = strtol(at + 1, &at, 10); zeros > 0; zeros--) read->size *= 10;
+  return at;
+}
+
+static int is_below(int64_t x, edge of) {
+  if (of.is_negative) return x < 0 && 0 - (uint64_t)x > of.size;
+  return x < 0 || (uint64_t)x < of.size;
+}
+
+/* Rows that hold what lies between their edges, for integers around any number and as far apart. */
+static void test_integer_counts(void **state) {
+  (void)state;
+  test_random random = test_random_begin("histogram integers");
+  for (long round = 0; round < test_effort(2000); round++) {
+    int64_t values[MOST_VALUES], bins = 2 + (int64_t)test_random_below(&random, 40);
+    uint64_t around = test_random_next(&random) >> test_random_below(&random, 64);
+    int apart = (int)test_random_below(&random, 64);
+    int count = 1 + (int)test_random_below(&random, MOST_VALUES);
+    for (int i = 0; i < count; i++) {
+      values[i] = (int64_t)(around + (test_random_next(&random) >> apart));
+    }
+    char room[20000], *at = room + strlen("TEXT ");
+    picture_of_integers(bins, values, count, room);
+    int rows = 0;
+    long total = 0;
+    edge before = {0, 0};
+    for (char *line = at; line != NULL; rows++) {
+      edge low, high;
+      at = read_edge(read_edge(line, &low), &high);
+      long found = strtol(at, &at, 10), expected = 0;
+      for (int i = 0; i < count; i++)
+        expected += !is_below(values[i], low) && is_below(values[i], high);
+      assert_int_equal(found, expected);
+      if (rows > 0) assert_true(low.size == before.size && low.is_negative == before.is_negative);
+      total += found;
+      before = high;
+      line = strchr(at, '\n');
+      if (line != NULL) line++;
+    }
+    assert_in_range(rows, 1, bins);
+    assert_int_equal(total, count);
   }
 }
 
@@ -218,9 +327,10 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_edges),        cmocka_unit_test(test_counts),
-      cmocka_unit_test(test_arguments),    cmocka_unit_test(test_merge),
-      cmocka_unit_test(test_stored_total), cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_edges),          cmocka_unit_test(test_integer_edges),
+      cmocka_unit_test(test_integer_counts), cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_arguments),      cmocka_unit_test(test_merge),
+      cmocka_unit_test(test_stored_total),   cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
