@@ -41,6 +41,31 @@ static void sketch_of(sqlite3_context *context, int count, sqlite3_value **from)
   tr_accumulator_free(&accumulator);
 }
 
+static tr_code kind_error(tr_bytes name, tr_error *err) {
+  tr_value value = tr_value_text(name);
+  tr_argument_error(err, "accumulator_of", "kind", &value, "is no kind of sketch; there are ");
+  for (size_t i = 0; tr_sketch_kind_name(i) != NULL; i++) {
+    tr_error_append(err, "%s'%s'", i > 0 ? ", " : "", tr_sketch_kind_name(i));
+  }
+  return TR_INVALID_ARGUMENT;
+}
+
+/* Whether there is an n is up to the kind. */
+static tr_code check_count(const tr_combine_fn *fn, int count, sqlite3_value **from,
+                           tr_error *err) {
+  int least, most;
+  tr_combine_argument_counts(fn, 1, &least, &most);
+  if (count <= least) {
+    tr_value kind = tr_value_of_sqlite(from[1]);
+    return tr_argument_error(err, "accumulator_of", "kind", &kind, "needs a third argument, n");
+  }
+  if (count - 1 > most) {
+    tr_value n = tr_value_of_sqlite(from[2]);
+    return tr_argument_error(err, "accumulator_of", "n", &n, "this kind takes none");
+  }
+  return TR_OK;
+}
+
 /* The kind, and a binding of its function with its own n, if it has one. */
 static tr_code bind_kind(int count, sqlite3_value **from, const tr_sketch_kind **kind,
                          tr_combine *combine, tr_error *err) {
@@ -48,14 +73,16 @@ static tr_code bind_kind(int count, sqlite3_value **from, const tr_sketch_kind *
   tr_code code = tr_argument_text("accumulator_of", "kind", from[1], &name, err);
   if (code != TR_OK) return code;
   *kind = tr_sketch_kind_of(name);
-  if (*kind == NULL) {
-    tr_value value = tr_value_text(name);
-    return tr_argument_error(err, "accumulator_of", "kind", &value,
-                             "is no kind of sketch, such as 'approx_quantile text'");
-  }
+  if (*kind == NULL) return kind_error(name, err);
+  const tr_combine_fn *fn = tr_sketch_kind_fn(*kind);
+  code = check_count(fn, count, from, err);
+  if (code != TR_OK) return code;
+  tr_error reason;
   tr_value arguments[] = {tr_value_null(), tr_value_null()};
   if (count > 2) arguments[1] = tr_value_of_sqlite(from[2]);
-  return tr_combine_bind_accumulator(tr_sketch_kind_fn(*kind), arguments, count - 1, combine, err);
+  code = tr_combine_bind_accumulator(fn, arguments, count - 1, combine, &reason);
+  return code == TR_OK ? code
+                       : tr_argument_refused(err, "accumulator_of", "n", &arguments[1], &reason);
 }
 
 static tr_code write_accumulator(const tr_sketch_kind *kind, const tr_combine *combine,

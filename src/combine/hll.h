@@ -1,5 +1,6 @@
 /*
-** HyperLogLog: how many distinct values there were, in 4 KiB, whatever the order and the cut.
+** HyperLogLog: how many distinct values there were, in 4 KiB of bytes (8 KiB while it is counted),
+** whatever the order and the cut.
 **
 ** How it works. Each value is hashed to 128 bits; 26 of them are an address, and the leading zeros
 ** of another 64 make a rank: together a coupon. While there are few distinct coupons the sketch is

@@ -10,6 +10,8 @@
 */
 #include "combine/kll_inside.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -169,7 +171,8 @@ static tr_code take_value(source *from, const char *what, tr_value *value, tr_er
   }
   *value = tr_value_real(from->items == TR_KLL_FLOAT ? load_float(at) : tr_load_double(at));
   if (value->type == TR_REAL) return TR_OK;
-  return tr_error_set(err, TR_CORRUPT, "KLL sketch: its %s is NaN", what);
+  return tr_error_set(err, TR_CORRUPT, "KLL sketch: its %s is NaN%s", what,
+                      from->items == TR_KLL_FLOAT ? ", or a 32-bit integer and no float" : "");
 }
 
 static tr_code take_item(tr_kll *kll, source *from, const char *what, tr_kll_item *item,
@@ -230,6 +233,29 @@ static tr_code check_extremes(const tr_kll *kll, tr_error *err) {
   return TR_OK;
 }
 
+/*
+** An image does not say how wide its items are, but its size does. And 32-bit integers up to 2^23 are,
+** as floats, numbers smaller than any that a float has all its digits for; negative ones are NaN.
+*/
+static tr_code check_width(const source *from, uint64_t item_count, tr_error *err) {
+  size_t size = layouts[from->items].fixed_size, other = 12 - size;
+  if (size == 0 || from->rest.size == item_count * size || from->rest.size != item_count * other) {
+    return TR_OK;
+  }
+  return tr_error_set(
+      err, TR_CORRUPT, "KLL sketch: its items are of %zu bytes (%s), not %zu", other,
+      other == 4 ? "floats or 32-bit integers" : "doubles or 64-bit integers", size);
+}
+
+static tr_code check_floats(const tr_kll *kll, const source *from, tr_error *err) {
+  if (from->items != TR_KLL_FLOAT || !kll->has_extremes) return TR_OK;
+  double largest =
+      fmax(fabs(tr_kll_real_of_key(kll->minimum.key)), fabs(tr_kll_real_of_key(kll->maximum.key)));
+  if (largest == 0 || largest >= (double)FLT_MIN) return TR_OK;
+  return tr_error_set(err, TR_CORRUPT,
+                      "KLL sketch: its items are no floats, but seem to be 32-bit integers");
+}
+
 static tr_code take_extremes(tr_kll *kll, source *from, tr_error *err) {
   tr_kll_item low, high;
   tr_code code = take_item(kll, from, "minimum", &low, err);
@@ -247,7 +273,8 @@ static tr_code take_extremes(tr_kll *kll, source *from, tr_error *err) {
 
 static tr_code read_single(tr_kll *kll, source *from, tr_error *err) {
   tr_value value;
-  tr_code code = take_value(from, "item", &value, err);
+  tr_code code = check_width(from, 1, err);
+  if (code == TR_OK) code = take_value(from, "item", &value, err);
   if (code != TR_OK) return code;
   if (value.type == TR_TEXT) return tr_kll_add_text(kll, value.bytes, err);
   if (value.type == TR_REAL) return tr_kll_add_real(kll, value.real, err);
@@ -304,7 +331,11 @@ static tr_code read_levels(tr_kll *kll, source *from, const uint8_t *preamble, t
   if (code == TR_OK && count == 0) {
     return tr_error_set(err, TR_CORRUPT, "KLL sketch: no values, but not marked as empty");
   }
+  uint64_t item_count = 2; /* minimum and maximum */
+  for (int h = 0; code == TR_OK && h < level_count; h++) item_count += counts[h];
+  if (code == TR_OK) code = check_width(from, item_count, err);
   if (code == TR_OK) code = take_extremes(kll, from, err);
+  if (code == TR_OK) code = check_floats(kll, from, err);
   for (int h = 0; code == TR_OK && h < level_count; h++) {
     code = take_level(kll, from, h, counts[h], err);
     if (code == TR_OK)

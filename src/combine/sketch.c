@@ -132,6 +132,10 @@ const tr_combine_fn *tr_sketch_kind_fn(const tr_sketch_kind *kind) {
   return kind->fn;
 }
 
+const char *tr_sketch_kind_name(size_t index) {
+  return index < sizeof kinds / sizeof kinds[0] ? kinds[index].name : NULL;
+}
+
 tr_code tr_sketch_write(const tr_combine *combine, const void *state, tr_buffer *sketch,
                         tr_error *err) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

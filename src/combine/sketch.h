@@ -24,6 +24,8 @@ typedef struct tr_sketch_kind tr_sketch_kind;
 /* The kind of that name (any case), or NULL. */
 const tr_sketch_kind *tr_sketch_kind_of(tr_bytes name);
 const tr_combine_fn *tr_sketch_kind_fn(const tr_sketch_kind *kind);
+/* The names of all kinds, from 0 on; NULL behind the last. */
+const char *tr_sketch_kind_name(size_t index);
 
 /*
 ** Appends the sketch of a state (ignored if `combine` is unbound: an empty one). Numbers of quantiles

@@ -68,3 +68,5 @@ SELECT accumulator_of(x'0201070D030C0000', 'approx_top_count');
 SELECT accumulator_of(x'0201070D030C0000', 'approx_quantiles');
 SELECT accumulator_of(x'0201070D030C0000', 'approx_quantile');
 SELECT accumulator_of('text', 'approx_quantile');
+SELECT accumulator_of(x'', 'approx_quantile', 3);
+SELECT accumulator_of(x'', 'approx_quantiles', 1);

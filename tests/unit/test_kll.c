@@ -464,7 +464,7 @@ static void test_many_texts(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
-/* 48 KB at k = 1024, whatever comes; little for little. */
+/* 56 KB at k = 1024, whatever comes; little for little. */
 static void test_memory_is_bounded(void **state) {
   (void)state;
   tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, 1024);
@@ -577,6 +577,55 @@ static void test_damage_is_named(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
+/* Items of four bytes: floats are read where they are expected, 32-bit integers never. */
+static void test_width_is_named(void **state) {
+  (void)state;
+  static const char four[] =
+      "KLL sketch: its items are of 4 bytes (floats or 32-bit integers), not 8";
+  static const char eight[] =
+      "KLL sketch: its items are of 8 bytes (doubles or 64-bit integers), not 4";
+  const struct {
+    tr_kll_items items;
+    int size;          /* of an item */
+    uint32_t first[2]; /* the low four bytes of two items; of floats 1.0 and 2.0 */
+    const char *message;
+  } cases[] = {
+      {TR_KLL_FLOAT, 4, {0x3f800000, 0x40000000}, NULL},
+      {TR_KLL_FLOAT, 4, {0, 0}, NULL},
+      {TR_KLL_INT64, 8, {1, 2}, NULL},
+      {TR_KLL_DOUBLE, 4, {0x3f800000, 0x40000000}, four},
+      {TR_KLL_INT64, 4, {1, 2}, four},
+      {TR_KLL_FLOAT, 8, {1, 2}, eight},
+      {TR_KLL_FLOAT,
+       4,
+       {1, 2},
+       "KLL sketch: its items are no floats, but seem to be 32-bit integers"},
+      {TR_KLL_FLOAT,
+       4,
+       {0xffffffff, 2},
+       "KLL sketch: its minimum is NaN, or a 32-bit integer and no float"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    /* Two items on one level of an image of k = 8, minimum and maximum before them. */
+    uint8_t bytes[24 + 4 * 8] = {5, 1, 15, 2, 8, 0, 8, 0, 2, [16] = 8, [18] = 1, [20] = 6};
+    for (int j = 0; j < 4; j++) {
+      uint32_t low = cases[i].first[j % 2];
+      for (int b = 0; b < 4; b++) bytes[24 + j * cases[i].size + b] = (uint8_t)(low >> 8 * b);
+    }
+    tr_kll read;
+    tr_error err;
+    tr_bytes image = {bytes, 24 + 4 * (size_t)cases[i].size};
+    tr_code code = tr_kll_read(&read, cases[i].items, image, &err);
+    assert_int_equal(code, cases[i].message == NULL ? TR_OK : TR_CORRUPT);
+    if (code == TR_OK) {
+      assert_int_equal(tr_kll_count(&read), 2);
+      tr_kll_free(&read);
+    } else {
+      assert_string_equal(err.message, cases[i].message);
+    }
+  }
+}
+
 /* Everything there is, for numbers and for texts, with any allocation failing. */
 static tr_code use_all(void *context) {
   tr_kll_kind kind = *(const tr_kll_kind *)context;
@@ -630,6 +679,7 @@ int main(void) {
       cmocka_unit_test(test_too_many_values),
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_damage_is_named),
+      cmocka_unit_test(test_width_is_named),
       cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

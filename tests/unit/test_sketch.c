@@ -69,6 +69,10 @@ static void test_there_and_back(void **state) {
        3,
        {tr_value_integer(3), tr_value_integer(1), tr_value_integer(2)},
        "JSON [1.0,2.0,3.0]"},
+      {"approx_quantiles", /* all numbers go out as doubles */
+       2,
+       {tr_value_integer(9007199254740993), tr_value_integer(1), tr_value_integer(2)},
+       "JSON [1.0,9.007199254740992E15]"},
       {"approx_quantiles real",
        2,
        {tr_value_real(0.5), tr_value_integer(1), tr_value_null()},
