@@ -393,7 +393,10 @@ tr_code tr_job_do(tr_job *job, tr_job_sql sql, tr_error *err) {
 /* Which statement of the connection is in the middle of writing: then no transaction or savepoint can begin. */
 typedef enum writer { NOBODY, CALLER, ANOTHER } writer;
 
-/* A statement that has given a row, and waits to be asked for the next one, is not the one that calls us. */
+/*
+** A statement that has given a row is not the one that calls us: rows (RETURNING) come when all is written, and what
+** they are was computed before the first of them.
+*/
 static writer find_writer(sqlite3 *db) {
   writer found = NOBODY;
   for (sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL); stmt != NULL;
