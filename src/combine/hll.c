@@ -2,7 +2,7 @@
 ** HyperLogLog as hll.h describes it: a set of coupons that turns into registers.
 **
 ** Invariants:  coupons are distinct, and no more than the limit of lg_k;  there are coupons or
-**              registers, not both;  every register is 0..63.
+**              registers, not both;  every register is 0..63;  hip is 0 unless there are registers.
 */
 #include "combine/hll_inside.h"
 
@@ -135,6 +135,7 @@ static tr_code add_to_set(tr_hll *hll, uint32_t coupon, tr_error *err) {
 
 tr_code tr_hll_add_coupon(tr_hll *hll, uint32_t coupon, tr_error *err) {
   if (hll->registers == NULL) return add_to_set(hll, coupon, err);
+  hll->hip = 0;
   raise_register(hll, coupon);
   return TR_OK;
 }
@@ -206,6 +207,7 @@ tr_code tr_hll_merge(tr_hll *hll, const tr_hll *other, tr_error *err) {
   if (is_empty(other)) return TR_OK;
   if (is_empty(hll)) return copy_into_empty(hll, other, err);
   tr_code code = TR_OK;
+  hll->hip = 0;
   if (other->lg_k < hll->lg_k) code = reduce_lg_k(hll, other->lg_k, err);
   if (code == TR_OK && other->registers != NULL && hll->registers == NULL) {
     code = tr_hll_turn_to_registers(hll, err);
@@ -266,6 +268,10 @@ static double tau(double x) {
   return z / 3;
 }
 
+/*
+** Where no register is 0 any more the mean over k registers is too high by 1.079 / k (Flajolet et al.,
+** figure 3), where most are 0 it is right, in between in proportion: measured, for k from 16 on.
+*/
 static double estimate_of_registers(const uint8_t *registers, int lg_k) {
   uint32_t counts[TR_HLL_MAX_RANK + 1] = {0};
   for (size_t i = 0; i < (size_t)1 << lg_k; i++) counts[registers[i]]++;
@@ -274,10 +280,19 @@ static double estimate_of_registers(const uint8_t *registers, int lg_k) {
   double z = k * tau(1 - counts[TR_HLL_MAX_RANK] / k);
   for (int rank = TR_HLL_MAX_RANK - 1; rank >= 1; rank--) z = 0.5 * (z + counts[rank]);
   z += k * sigma(counts[0] / k);
-  return k * k / (2 * 0.69314718055994530942 * z);
+  double estimate = k * k / (2 * 0.69314718055994530942 * z);
+  return estimate / (1 + 1.079 / k * (1 - counts[0] / k));
+}
+
+int tr_hll_is_plausible(const tr_hll *hll, double hip) {
+  /* Ten standard errors up or down, and no NaN. */
+  double estimate = estimate_of_registers(hll->registers, hll->lg_k);
+  double most = 1 + 10 * 1.04 / sqrt((double)(UINT32_C(1) << hll->lg_k));
+  return hip > 0 && hip <= estimate * most && hip >= estimate / most;
 }
 
 double tr_hll_estimate(const tr_hll *hll) {
+  if (hll->hip > 0) return hll->hip;
   if (hll->registers == NULL) return estimate_of_coupons(hll->coupon_count);
   return estimate_of_registers(hll->registers, hll->lg_k);
 }

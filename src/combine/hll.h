@@ -9,12 +9,12 @@
 ** each the highest rank seen at its address: a standard error of 1.04 / sqrt(2^lg_k), 1.15 %.
 ** Coupons keep all address bits, so sketches of different lg_k fold exactly to the smaller one.
 **
-** All of the state is a function of the set of values, and so are the bytes written: order, cut and
+** All that we make is a function of the set of values, and so are the bytes written: order, cut and
 ** merge tree cannot matter. That is why the estimate comes from the registers alone (Ertl's improved
-** estimator, which has no seam between small and large counts), not from an accumulator that
-** depends on order. Sketches made elsewhere bring such an accumulator (HIP). It is not read: nothing
-** could tell a damaged one from a good one, and their maker's own estimate ends with the first merge
-** as well.
+** estimator, which has no seam between small and large counts), not from an accumulator that depends on
+** order. Sketches made elsewhere bring such an accumulator (HIP), which is a little better. It is the
+** estimate of a sketch that was read, and is written again, until the first value or other sketch is
+** added; it is not taken where it is far from what the registers say.
 **
 ** Bytes: Apache DataSketches' HLL image, serial version 1. Read: lists, sets, and HLL_4, HLL_6, HLL_8
 ** registers, compact or updatable. Written: compact lists, sets (coupons sorted) and HLL_4, because
@@ -25,7 +25,7 @@
 ** REAL as its IEEE bits; text as its UTF-8 bytes. So 1 = 1.0, and '1' differs. BLOBs, which
 ** DataSketches hashes as if they were text, get a seed of their own: x'31' differs from '1'.
 **
-** Sources: Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog" (2007); Heule, Nunkesser, Hall,
+** Sources: Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog" (2007; also what few registers are off); Heule, Nunkesser, Hall,
 ** "HyperLogLog in practice" (2013; 64-bit hashes, sparse form); Otmar Ertl, "New cardinality estimation
 ** algorithms for HyperLogLog sketches" (arXiv:1702.01284, section 4); Apache DataSketches' published
 ** preamble layout of HLL sketches.
@@ -50,6 +50,7 @@ typedef struct tr_hll {
   uint32_t coupon_count; /* 0 once there are registers */
   uint32_t *coupons;     /* hash table, 0 is a free cell; NULL: no coupons */
   uint8_t *registers;    /* 2^lg_k ranks; NULL: still coupons */
+  double hip;            /* its maker's estimate, valid while nothing is added; 0: there is none */
 } tr_hll;
 
 /* The empty sketch. */

@@ -7,7 +7,8 @@
 ** for registers below 32 at 16 and for the others at 24, count of the lowest register at 32, count
 ** of exceptions at 36, registers from 40, then exceptions: registers that do not fit their nibble.
 ** An updatable image stores tables with their free cells (0), a compact one without.
-** HIP, the sums and the count of the lowest follow from the registers or depend on order: not read.
+** The sums and the count of the lowest follow from the registers and are not read. HIP counts unless the
+** flag out of order is set.
 */
 #include "combine/hll_inside.h"
 
@@ -105,9 +106,9 @@ static tr_code write_registers(const tr_hll *hll, tr_buffer *bytes, tr_error *er
   tr_code code = tr_buffer_reserve(bytes, size, err);
   if (code != TR_OK) return code;
   uint8_t *at = bytes->data + bytes->size;
-  put_preamble(at, hll, 10, exceptions == 0 ? 0 : lg_table_for(exceptions, 2), FLAG_OUT_OF_ORDER,
-               lowest, MODE_REGISTERS);
-  tr_store_double(at + 8, 0);
+  put_preamble(at, hll, 10, exceptions == 0 ? 0 : lg_table_for(exceptions, 2),
+               hll->hip > 0 ? 0 : FLAG_OUT_OF_ORDER, lowest, MODE_REGISTERS);
+  tr_store_double(at + 8, hll->hip);
   tr_store_double(at + 16, low_sum);
   tr_store_double(at + 24, high_sum);
   tr_store_u32(at + 32, counts[lowest]);
@@ -316,7 +317,11 @@ static tr_code read_registers(tr_hll *hll, const hll_image *image, tr_error *err
     return check_size(image, REGISTERS_START + k / 2, err);
   }
   tr_code code = tr_hll_turn_to_registers(hll, err);
-  return code == TR_OK ? read_type[image->type](hll, image, err) : code;
+  if (code == TR_OK) code = read_type[image->type](hll, image, err);
+  if (code != TR_OK || image->bytes.data[5] & FLAG_OUT_OF_ORDER) return code;
+  double hip = tr_load_double(image->bytes.data + 8);
+  if (tr_hll_is_plausible(hll, hip)) hll->hip = hip;
+  return TR_OK;
 }
 
 tr_code tr_hll_read(tr_hll *hll, tr_bytes bytes, tr_error *err) {

@@ -21,6 +21,9 @@ uint32_t tr_hll_coupon_limit(int lg_k);
 /* Adds a coupon that is not 0. TR_NO_MEMORY: not added. */
 tr_code tr_hll_add_coupon(tr_hll *hll, uint32_t coupon, tr_error *err);
 
+/* Whether a maker's own estimate can be one of these registers. */
+int tr_hll_is_plausible(const tr_hll *hll, double hip);
+
 /* Makes registers, from coupons if there are any. TR_NO_MEMORY leaves all as it was. */
 tr_code tr_hll_turn_to_registers(tr_hll *hll, tr_error *err);
 

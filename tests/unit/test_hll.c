@@ -313,27 +313,90 @@ static void test_damaged_registers(void **state) {
   tr_hll_free(&hll);
 }
 
-/*
-** Makers keep an estimate that depends on the order of their rows (HIP, a double at 8). A wrong one
-** must not become an answer, nor may it come back in the bytes.
-*/
-static void test_foreign_estimate_is_ignored(void **state) {
+/* An image of registers with a maker's estimate (HIP, a double at 8) that it says is valid. */
+static tr_buffer image_with_hip(tr_hll *hll, double hip) {
+  tr_buffer bytes = bytes_of(hll);
+  bytes.data[5] &= (uint8_t)~16; /* in order */
+  tr_store_double(bytes.data + 8, hip);
+  return bytes;
+}
+
+/* A wrong one must not become an answer, nor may it come back in the bytes. */
+static void test_wrong_hip_is_ignored(void **state) {
   (void)state;
-  const double claims[] = {0, 5, 4.3e14, -1, HUGE_VAL, NAN};
+  const double claims[] = {0, 5, 80000, 130000, 4.3e14, -1, HUGE_VAL, NAN};
   tr_hll hll = tr_hll_empty(13);
   add_integers(&hll, 0, 100000);
-  tr_buffer bytes = bytes_of(&hll);
-  bytes.data[5] &= (uint8_t)~16; /* in order: the estimate at 8 is valid, it says */
   for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
     tr_hll read;
-    tr_store_double(bytes.data + 8, claims[i]);
+    tr_buffer bytes = image_with_hip(&hll, claims[i]);
     assert_int_equal(tr_hll_read(&read, tr_buffer_bytes(&bytes), NULL), TR_OK);
     assert_true(tr_hll_estimate(&read) == tr_hll_estimate(&hll));
     assert_same_bytes(&read, &hll);
+    tr_buffer_free(&bytes);
+    tr_hll_free(&read);
+  }
+  tr_hll_free(&hll);
+}
+
+/* A good one is the estimate while nothing is added, through bytes and merges with nothing. */
+static void test_hip(void **state) {
+  (void)state;
+  tr_hll hll = tr_hll_empty(12), more = tr_hll_empty(13), coupons = tr_hll_empty(13);
+  add_integers(&hll, 0, 100000);
+  add_integers(&more, 0, 5000);
+  add_integers(&coupons, 0, 50);
+  tr_buffer bytes = image_with_hip(&hll, 100123.25);
+  const tr_hll *const others[] = {NULL, &more, &coupons, &hll};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    tr_hll read, into = tr_hll_empty(13), nothing = tr_hll_empty(11);
+    assert_int_equal(tr_hll_read(&read, tr_buffer_bytes(&bytes), NULL), TR_OK);
+    assert_true(tr_hll_estimate(&read) == 100123.25);
+    assert_int_equal(tr_hll_merge(&read, &nothing, NULL), TR_OK);
+    assert_int_equal(tr_hll_merge(&into, &read, NULL), TR_OK);
+    assert_true(tr_hll_estimate(&into) == 100123.25);
+    tr_buffer again = bytes_of(&into);
+    assert_int_equal(tr_bytes_compare(tr_buffer_bytes(&again), tr_buffer_bytes(&bytes)), 0);
+    if (others[i] == NULL) {
+      add_integers(&into, 7, 8);
+    } else {
+      assert_int_equal(tr_hll_merge(&into, others[i], NULL), TR_OK);
+    }
+    assert_true(tr_hll_estimate(&into) == tr_hll_estimate(&hll));
+    assert_same_bytes(&into, &hll);
+    tr_buffer_free(&again);
+    tr_hll_free(&into);
     tr_hll_free(&read);
   }
   tr_buffer_free(&bytes);
   tr_hll_free(&hll);
+  tr_hll_free(&more);
+  tr_hll_free(&coupons);
+}
+
+/* Over many sets the mean is the truth, also where registers are few. */
+static void test_no_bias(void **state) {
+  (void)state;
+  enum { SETS = 1000 };
+  test_random random = test_random_begin("hll bias");
+  for (int lg_k = 4; lg_k <= 10; lg_k++) {
+    for (int64_t n = 100; n <= 10000; n *= 10) {
+      double sum = 0, squares = 0;
+      long sets = test_effort(SETS) + 20;
+      for (long i = 0; i < sets; i++) {
+        tr_hll hll = tr_hll_empty(lg_k);
+        int64_t from = (int64_t)(test_random_next(&random) >> 2);
+        add_integers(&hll, from, from + n);
+        double off = tr_hll_estimate(&hll) / (double)n - 1;
+        sum += off, squares += off * off;
+        tr_hll_free(&hll);
+      }
+      double mean = sum / (double)sets, deviation = sqrt(squares / (double)sets);
+      if (fabs(mean) > 5 * deviation / sqrt((double)sets) + 0.003) {
+        fail_msg("lg_k %d, %lld values: off by %.2f %% on average", lg_k, (long long)n, 100 * mean);
+      }
+    }
+  }
 }
 
 /* Everything there is, with any allocation failing; what was there before a failure still is. */
@@ -404,7 +467,9 @@ int main(void) {
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_damage_is_named),
       cmocka_unit_test(test_damaged_registers),
-      cmocka_unit_test(test_foreign_estimate_is_ignored),
+      cmocka_unit_test(test_wrong_hip_is_ignored),
+      cmocka_unit_test(test_hip),
+      cmocka_unit_test(test_no_bias),
       cmocka_unit_test(test_out_of_memory),
       cmocka_unit_test(test_combine_function),
   };
