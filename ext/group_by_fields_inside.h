@@ -5,6 +5,7 @@
 #ifndef TR_EXT_GROUP_BY_FIELDS_INSIDE_H
 #define TR_EXT_GROUP_BY_FIELDS_INSIDE_H
 
+#include "combine/row_batch.h"
 #include "group_by_fields_intake.h"
 #include "group_by_fields_parts.h"
 
@@ -15,6 +16,13 @@ typedef struct tr_row_input {
   int argument_count;
   tr_buffer bytes; /* the row key or the JSON of the row in hand */
 } tr_row_input;
+
+/* Where a value of a row in hand comes from. */
+typedef struct tr_row_value {
+  int argument;
+  int is_number;      /* as sum() takes it */
+  tr_row_input *made; /* NULL: it is the argument */
+} tr_row_value;
 
 struct tr_group_result {
   const tr_group_plan *plan;
@@ -34,9 +42,10 @@ struct tr_group_intake {
   int argument_count;
   tr_group_input_kind *argument_kinds; /* what each is read as; those that are not shared are 0 */
   tr_row_input *inputs;
-  int is_taken;     /* the statement has its aggregate */
-  tr_value *row;    /* key_count + input_count values */
-  tr_buffer *names; /* of the source's columns, as `"name":`, for rows as JSON */
+  int is_taken;             /* the statement has its aggregate */
+  tr_row_value *row_values; /* one for each value of a row */
+  tr_row_batch rows;        /* of key_count + input_count values each */
+  tr_buffer *names;         /* of the source's columns, as `"name":`, for rows as JSON */
   tr_error err;
 };
 
@@ -54,5 +63,8 @@ void tr_group_intake_release(tr_group_intake *intake);
 */
 tr_code tr_group_intake_lay_out(tr_group_intake *intake, const tr_group_request *request,
                                 int is_to_be_parallel, tr_error *err);
+
+/* The batch for the rows of its shape. TR_NO_MEMORY. */
+tr_code tr_group_intake_make_batch(tr_group_intake *intake, tr_error *err);
 
 #endif

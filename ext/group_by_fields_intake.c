@@ -8,36 +8,11 @@
 #include "group_by_fields_inside.h"
 #include "range/byte_key.h"
 
-/*
-** Fills `*read` member by member: copying a whole tr_value that was just written in parts makes the
-** processor wait, and this is done for every row.
-*/
-static inline tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
-  switch (sqlite3_value_type(value)) {
-  case SQLITE_INTEGER:
-    read->type = TR_INTEGER;
-    read->integer = sqlite3_value_int64(value);
-    return TR_OK;
-  case SQLITE_FLOAT:
-    read->type = TR_REAL;
-    read->real = sqlite3_value_double(value);
-    return TR_OK;
-  case SQLITE_NULL: read->type = TR_NULL; return TR_OK;
-  default:
-    *read = tr_value_of_sqlite(value);
-    if (read->bytes.data != NULL || (read->type == TR_BLOB && read->bytes.size == 0)) return TR_OK;
-    return tr_error_no_memory(err);
-  }
-}
-
-/* The same as a number, if it is text or a BLOB: what sum() makes of it. */
-static tr_code read_number(sqlite3_value *value, tr_value *read, tr_error *err) {
-  int type = sqlite3_value_type(value);
-  if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
-    *read = tr_number_of_sqlite(value);
-    return read->type == TR_TEXT ? tr_error_no_memory(err) : TR_OK;
-  }
-  return read_value(value, read, err);
+/* A value whose bytes are still SQLite's. */
+static tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
+  *read = tr_value_of_sqlite(value);
+  int lacks_bytes = read->type == TR_TEXT || (read->type == TR_BLOB && read->bytes.size > 0);
+  return lacks_bytes && read->bytes.data == NULL ? tr_error_no_memory(err) : TR_OK;
 }
 
 static tr_code read_row_key(const tr_group_intake *run, tr_row_input *input,
@@ -72,39 +47,106 @@ static tr_code read_row_json(const tr_group_intake *run, tr_row_input *input,
   return code == TR_OK ? tr_buffer_append_byte(json, '}', err) : code;
 }
 
-static tr_code read_input(tr_group_intake *run, tr_row_input *input, sqlite3_value **arguments,
-                          tr_value *value, tr_error *err) {
-  tr_code code;
-  switch (input->kind) {
-  case TR_GROUP_ROW_KEY:
-    code = read_row_key(run, input, arguments, err);
-    *value = tr_value_blob(tr_buffer_bytes(&input->bytes));
-    return code;
-  case TR_GROUP_ROW:
-    code = read_row_json(run, input, arguments, err);
-    *value = tr_value_text(tr_buffer_bytes(&input->bytes));
-    return code;
-  case TR_GROUP_NUMBER: return read_number(arguments[0], value, err);
-  default: return read_value(arguments[0], value, err);
+/* An input that is made of the row; its bytes go to the batch. */
+static tr_code make_input(tr_group_intake *run, tr_row_input *input, sqlite3_value **arguments,
+                          tr_value *value) {
+  int is_key = input->kind == TR_GROUP_ROW_KEY;
+  arguments += input->first_argument;
+  tr_code code = is_key ? read_row_key(run, input, arguments, &run->err)
+                        : read_row_json(run, input, arguments, &run->err);
+  if (code != TR_OK) return code;
+  tr_bytes bytes = tr_buffer_bytes(&input->bytes);
+  *value = is_key ? tr_value_blob(bytes) : tr_value_text(bytes);
+  return tr_row_batch_keep_bytes(&run->rows, value, &run->err);
+}
+
+/* What sum() makes of text or a BLOB. */
+static tr_code take_number(tr_group_intake *run, sqlite3_value *from, tr_value *value) {
+  *value = tr_number_of_sqlite(from);
+  return value->type == TR_TEXT ? tr_error_no_memory(&run->err) : TR_OK;
+}
+
+static inline tr_code take_bytes(tr_group_intake *run, tr_type type, sqlite3_value *from,
+                                 tr_value *value) {
+  value->type = type;
+  value->bytes.data = type == TR_TEXT ? sqlite3_value_text(from) : sqlite3_value_blob(from);
+  value->bytes.size = (size_t)sqlite3_value_bytes(from);
+  if (value->bytes.data == NULL && (type == TR_TEXT || value->bytes.size > 0)) {
+    return tr_error_no_memory(&run->err);
+  }
+  return tr_row_batch_keep_bytes(&run->rows, value, &run->err);
+}
+
+/*
+** One value of a row. It is filled member by member: copying a whole tr_value that was just written in
+** parts makes the processor wait, and this is done for every value.
+*/
+static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
+                                 sqlite3_value **arguments, tr_value *value) {
+  if (plan->made != NULL) return make_input(run, plan->made, arguments, value);
+  sqlite3_value *from = arguments[plan->argument];
+  switch (sqlite3_value_type(from)) {
+  case SQLITE_INTEGER:
+    value->type = TR_INTEGER;
+    value->integer = sqlite3_value_int64(from);
+    return TR_OK;
+  case SQLITE_FLOAT:
+    value->type = TR_REAL;
+    value->real = sqlite3_value_double(from);
+    return TR_OK;
+  case SQLITE_NULL: value->type = TR_NULL; return TR_OK;
+  case SQLITE_TEXT:
+    return plan->is_number ? take_number(run, from, value) : take_bytes(run, TR_TEXT, from, value);
+  default:
+    return plan->is_number ? take_number(run, from, value) : take_bytes(run, TR_BLOB, from, value);
   }
 }
 
 tr_code tr_group_intake_add(tr_group_intake *run, sqlite3_value **arguments) {
+  tr_value *row = tr_row_batch_next(&run->rows);
+  int width = run->rows.width;
+  for (int i = 0; i < width; i++) {
+    tr_code code = take_value(run, &run->row_values[i], arguments, &row[i]);
+    if (code != TR_OK) return code;
+  }
+  run->rows.count++;
+  return TR_OK;
+}
+
+tr_code tr_group_intake_commit(tr_group_intake *run) {
   const tr_group_shape *shape = &run->result->shape;
-  tr_value *keys = run->row, *inputs = run->row + shape->key_count;
-  tr_code code = TR_OK;
-  for (int i = 0; i < shape->key_count && code == TR_OK; i++) {
-    code = read_value(arguments[i], &keys[i], &run->err);
-  }
-  for (int i = 0; i < shape->input_count && code == TR_OK; i++) {
+  const tr_value *rows = tr_row_batch_rows(&run->rows);
+  tr_code code = tr_grouping_add_rows(run->grouping, rows, rows + shape->key_count,
+                                      (size_t)run->rows.width, run->rows.count, &run->err);
+  tr_row_batch_clear(&run->rows);
+  return code;
+}
+
+void tr_group_intake_drop(tr_group_intake *run) {
+  tr_row_batch_clear(&run->rows);
+}
+
+int tr_group_intake_is_full(const tr_group_intake *run) {
+  return tr_row_batch_is_full(&run->rows);
+}
+
+int tr_group_intake_rows(const tr_group_intake *run) {
+  return run->rows.count;
+}
+
+tr_code tr_group_intake_make_batch(tr_group_intake *run, tr_error *err) {
+  const tr_group_shape *shape = &run->result->shape;
+  int width = shape->key_count + shape->input_count;
+  run->row_values = tr_group_zeros((size_t)width, sizeof *run->row_values);
+  if (run->row_values == NULL) return tr_error_no_memory(err);
+  for (int i = 0; i < shape->key_count; i++) run->row_values[i].argument = i;
+  for (int i = 0; i < shape->input_count; i++) {
     tr_row_input *input = &run->inputs[i];
-    if (input->kind == TR_GROUP_VALUE) {
-      code = read_value(arguments[input->first_argument], &inputs[i], &run->err);
-      continue;
-    }
-    code = read_input(run, input, arguments + input->first_argument, &inputs[i], &run->err);
+    int is_made = input->kind == TR_GROUP_ROW_KEY || input->kind == TR_GROUP_ROW;
+    run->row_values[shape->key_count + i] = (tr_row_value){
+        input->first_argument, input->kind == TR_GROUP_NUMBER, is_made ? input : NULL};
   }
-  return code == TR_OK ? tr_grouping_add(run->grouping, keys, inputs, &run->err) : code;
+  return tr_row_batch_init(&run->rows, width, TR_GROUP_ROWS, err);
 }
 
 /* --- copies, for other threads --------------------------------------------------------------- */
@@ -117,18 +159,17 @@ tr_code tr_group_intake_create_parts(const tr_group_intake *intake, tr_group_par
 tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,
                              tr_group_intake **created, tr_error *err) {
   const tr_group_shape *shape = &from->result->shape;
-  size_t inputs = (size_t)shape->input_count, values = (size_t)shape->key_count + inputs;
+  size_t inputs = (size_t)shape->input_count;
   *created = NULL;
   tr_group_intake *copy = tr_malloc(sizeof *copy);
   if (copy == NULL) return tr_error_no_memory(err);
   *copy = *from;
   copy->grouping = NULL;
   copy->inputs = tr_group_zeros(inputs, sizeof *copy->inputs);
-  copy->row = tr_group_zeros(values, sizeof *copy->row);
-  tr_code code = TR_OK;
-  if (copy->inputs == NULL || copy->row == NULL) code = tr_error_no_memory(err);
+  tr_code code = copy->inputs == NULL ? tr_error_no_memory(err) : TR_OK;
   if (code == TR_OK && inputs > 0)
     memcpy(copy->inputs, from->inputs, inputs * sizeof *copy->inputs);
+  if (code == TR_OK) code = tr_group_intake_make_batch(copy, err);
   if (code == TR_OK) code = tr_grouping_create_shared(parts, &copy->grouping, err);
   if (code != TR_OK) {
     tr_group_intake_free_copy(copy);
@@ -144,7 +185,8 @@ void tr_group_intake_free_copy(tr_group_intake *copy) {
     tr_buffer_free(&copy->inputs[i].bytes);
   }
   tr_free(copy->inputs);
-  tr_free(copy->row);
+  tr_free(copy->row_values);
+  tr_row_batch_free(&copy->rows);
   tr_grouping_free(copy->grouping);
   tr_free(copy);
 }

@@ -22,8 +22,19 @@ tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,
                              tr_group_intake **copy, tr_error *err);
 void tr_group_intake_free_copy(tr_group_intake *copy); /* NULL is fine */
 
-/* Adds a row, of as many arguments as there are. The error is the intake's. */
+/*
+** Takes a row, of as many arguments as there are, in hand: with those before it, it is added to the groups by
+** commit, or never, if they are dropped. A row may come only while tr_group_intake_is_full says 0. The error
+** is the intake's.
+*/
 tr_code tr_group_intake_add(tr_group_intake *intake, sqlite3_value **arguments);
+tr_code tr_group_intake_commit(tr_group_intake *intake);
+void tr_group_intake_drop(tr_group_intake *intake);
+int tr_group_intake_is_full(const tr_group_intake *intake);
+
+/* How many rows are in hand. */
+int tr_group_intake_rows(const tr_group_intake *intake);
+
 const tr_error *tr_group_intake_error(const tr_group_intake *intake);
 
 int tr_group_intake_argument_count(const tr_group_intake *intake);

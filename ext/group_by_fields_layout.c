@@ -147,11 +147,9 @@ tr_code tr_group_intake_init(tr_group_intake *run, const tr_group_plan *plan,
   run->arguments = tr_group_zeros(arguments, sizeof *run->arguments);
   run->argument_kinds = tr_group_zeros(arguments, sizeof *run->argument_kinds);
   run->inputs = tr_group_zeros(inputs, sizeof *run->inputs);
-  run->row = tr_group_zeros(keys + inputs, sizeof *run->row);
   int is_complete = result->collations != NULL && result->aggregates != NULL &&
                     result->aggregate_of_output != NULL && result->aggregate_of_key != NULL &&
-                    run->arguments != NULL && run->argument_kinds != NULL && run->inputs != NULL &&
-                    run->row != NULL;
+                    run->arguments != NULL && run->argument_kinds != NULL && run->inputs != NULL;
   return is_complete ? TR_OK : TR_NO_MEMORY;
 }
 
@@ -229,7 +227,8 @@ void tr_group_intake_release(tr_group_intake *run) {
     for (int i = 0; i < run->result->shape.input_count; i++) tr_buffer_free(&run->inputs[i].bytes);
   }
   tr_free(run->inputs);
-  tr_free(run->row);
+  tr_free(run->row_values);
+  tr_row_batch_free(&run->rows);
   if (run->names != NULL) {
     for (int i = 0; i < run->result->plan->source.column_count; i++) tr_buffer_free(&run->names[i]);
   }

@@ -42,8 +42,9 @@ static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
     inner->is_taken = 1;
     *run = inner;
   }
-  if (tr_group_intake_add(*run, argv) != TR_OK)
-    tr_result_error(context, TR_GROUP_FUNCTION, &(*run)->err);
+  tr_code code = tr_group_intake_add(*run, argv);
+  if (code == TR_OK && tr_group_intake_is_full(*run)) code = tr_group_intake_commit(*run);
+  if (code != TR_OK) tr_result_error(context, TR_GROUP_FUNCTION, &(*run)->err);
 }
 
 static void finish(sqlite3_context *context) {
@@ -91,7 +92,9 @@ static tr_code fill(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run, tr_
     *err = run->err;
     return err->code;
   }
-  tr_code code = tr_grouping_flush(result->grouping, err);
+  tr_code code = tr_group_intake_commit(run);
+  if (code != TR_OK) *err = run->err;
+  if (code == TR_OK) code = tr_grouping_flush(result->grouping, err);
   if (code == TR_OK && result->shape.key_count == 0) {
     code = tr_grouping_ensure_one(result->grouping, err);
   }
@@ -117,6 +120,7 @@ static tr_code run_alone(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run
                          const tr_group_request *request, int *scanned_whole, tr_error *err) {
   tr_code code = tr_grouping_create(&run->result->shape, &run->result->grouping, err);
   run->grouping = run->result->grouping;
+  if (code == TR_OK) code = tr_group_intake_make_batch(run, err);
   if (code == TR_OK) code = tr_group_bind_conditions(tr_host_db(host), stmt, request, err);
   if (code == TR_OK) code = fill(host, stmt, run, err);
   *scanned_whole = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) > 0;

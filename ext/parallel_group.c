@@ -99,6 +99,10 @@ static tr_code read_piece(void *context, int worker, tr_piece *piece, tr_error *
   return tr_group_worker_read(((parallel_run *)context)->workers[worker], piece, err);
 }
 
+static tr_code settle(void *context, int worker, uint64_t *rows, tr_error *err) {
+  return tr_group_worker_settle(((parallel_run *)context)->workers[worker], rows, err);
+}
+
 static void interrupt_worker(void *context, int worker) {
   sqlite3_interrupt(tr_group_worker_db(((parallel_run *)context)->workers[worker]));
 }
@@ -108,7 +112,7 @@ static tr_code finish(void *context, int worker, tr_error *err) {
   return tr_grouping_finish(tr_group_worker_grouping(run->workers[worker]), err);
 }
 
-static const tr_work work = {first_key, read_piece, interrupt_worker, finish};
+static const tr_work work = {first_key, read_piece, settle, interrupt_worker, finish};
 
 /* Opens the workers: 1, 0 it cannot be, -1. */
 static int open_workers(parallel_run *run, int count, const char **reason, tr_error *err) {

@@ -73,6 +73,7 @@ int tr_group_worker_find_ends(tr_group_worker *worker, tr_buffer *first, tr_buff
 int tr_group_worker_first_key(tr_group_worker *worker, tr_bytes from, tr_buffer *key,
                               tr_error *err);
 tr_code tr_group_worker_read(tr_group_worker *worker, tr_piece *piece, tr_error *err);
+tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error *err);
 
 sqlite3 *tr_group_worker_db(const tr_group_worker *worker);
 

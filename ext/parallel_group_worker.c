@@ -1,15 +1,27 @@
 /*
 ** One worker: a connection, what it has prepared, and the rows that it takes in.
 **
-** A piece is read by one statement whose bounds are bound anew. There are two forms of it. Where a piece
-** cannot hold many rows, since its keys are rowids close to each other, the statement is
-**   SELECT tranche_group(arguments) FROM t WHERE conditions AND key >= ? AND key < ?
-** and never leaves SQLite's loop. Else it might hold any number, and must be cut when it holds too many,
-** for which the function has to know the row's key:
-**   SELECT NULL FROM t WHERE key >= ? AND key < ?
-**     AND CASE WHEN conditions THEN tranche_group_row(key, arguments) ELSE 0 END ORDER BY key
-** The function says 1 at the row where the piece is to end, and the statement stops there with a row. It
-** must see the rows in the order of their keys, so SQLite must have no need to sort.
+** Rows are taken in hand some hundreds at a time, and added to the groups together. There are three
+** forms of statement for reading them; in all of them the bounds are bound anew for each piece.
+**
+** AHEAD, where there are no conditions, is
+**   SELECT key FROM t WHERE key >= ? AND tranche_group_row(arguments) ORDER BY key
+** and goes on and on, from piece to piece: to compare each row's key with an end would cost a fifth of all
+** the time. The function says 1 when the hand is full, and the statement then gives the last row's key. If
+** that lies in the piece, so do all the rows, and they are added. If not, some of them might be another
+** worker's: they stay in hand until the next piece turns out to hold them all, or until the pool says
+** that none follows (settle), when they are dropped, and those that were the worker's are read with
+** an end.
+**
+** BOUNDED has an end:
+**   SELECT key FROM t WHERE key >= ? AND key < ?
+**     AND CASE WHEN conditions THEN tranche_group_row(arguments) ELSE 0 END ORDER BY key
+** Both may be cut after any full hand, since it is known how far they came. They must see the rows in the
+** order of their keys, so SQLite must have no need to sort.
+**
+** NARROW, for pieces that cannot hold many rows, since their keys are rowids close to each other, is
+**   SELECT tranche_group(arguments) FROM t WHERE key >= ? AND key < ? AND conditions
+** where SQLite sees the conditions, and may make use of them.
 **
 ** Keys are looked up by a statement reader. A source's text and BLOB keys are all read as byte_key's
 ** encoding here, in which any value has its place.
@@ -33,14 +45,23 @@
 /* Steps of SQLite's machine that count as one row, for conditions that few rows pass. */
 #define STEPS_PER_ROW 8
 
-typedef enum form { UNCUT, CUTTABLE, FORMS } form;
+typedef enum form { AHEAD, BOUNDED, NARROW, FORMS } form;
 
 /* A statement for pieces, with a bound at its end or without. */
 typedef struct piece_statement {
-  char *sql;
   sqlite3_stmt *stmt;
   int has_conditions_bound;
 } piece_statement;
+
+/* Where AHEAD is. */
+typedef struct reading_ahead {
+  sqlite3_stmt *stmt; /* under way; NULL: it is not */
+  int holds_rows;     /* in hand, up to the key `reached`, and some may be another worker's */
+  int is_at_end;      /* of the source, which is then `reached` */
+  tr_buffer reached;
+  tr_buffer open; /* all rows below this key were added */
+  tr_buffer end;  /* those below this one are ours; empty: all are */
+} reading_ahead;
 
 struct tr_group_worker {
   sqlite3 *db;
@@ -48,69 +69,50 @@ struct tr_group_worker {
   tr_statement_reader *keys;
   tr_buffer key_scratch;
   piece_statement statements[FORMS][2];
+  reading_ahead ahead;
   /* Of the run. */
   const tr_parallel_group *job;
   tr_group_intake *intake;
-  tr_piece *piece;
   int has_failed; /* the intake has the error */
+  uint64_t rows;  /* added in the present call */
+  uint64_t taken; /* and those taken ahead */
 };
 
 /* --- the functions ---------------------------------------------------------------------------------- */
 
-/* Adds a row; on failure the statement ends. */
+/* Takes a row in hand; on failure the statement ends. */
 static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_value **arguments) {
-  worker->piece->rows++;
   if (tr_group_intake_add(worker->intake, arguments) == TR_OK) return 1;
   worker->has_failed = 1;
-  sqlite3_result_error(context, "a row could not be added", -1);
+  sqlite3_result_error(context, "a row could not be taken in hand", -1);
   return 0;
+}
+
+/* Adds what is in hand. The error is the intake's. */
+static tr_code commit(tr_group_worker *worker) {
+  worker->rows += (uint64_t)tr_group_intake_rows(worker->intake);
+  tr_code code = tr_group_intake_commit(worker->intake);
+  worker->has_failed |= code != TR_OK;
+  return code;
 }
 
 static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
-  take_row(sqlite3_user_data(context), context, argv);
+  tr_group_worker *worker = sqlite3_user_data(context);
+  if (!take_row(worker, context, argv) || !tr_group_intake_is_full(worker->intake)) return;
+  if (commit(worker) != TR_OK) sqlite3_result_error(context, "rows could not be added", -1);
 }
 
 static void finish(sqlite3_context *context) {
   sqlite3_result_null(context);
 }
 
-/* How many of the key's values come before the other arguments. */
-static int key_size(const tr_group_worker *worker) {
-  const tr_source_key *key = &worker->source.key;
-  return key->form == TR_KEY_ROWID ? 1 : key->column_count;
-}
-
-/* Ends the piece at this row. */
-static tr_code cut_here(tr_group_worker *worker, sqlite3_value **key, tr_error *err) {
-  tr_piece *piece = worker->piece;
-  piece->is_cut = 1;
-  piece->last.size = 0;
-  if (worker->source.key.form == TR_KEY_ROWID) {
-    uint8_t bytes[TR_ROWID_KEY_SIZE];
-    tr_byte_key_of_rowid(sqlite3_value_int64(key[0]), bytes);
-    return tr_buffer_append(&piece->last, (tr_bytes){bytes, sizeof bytes}, err);
-  }
-  tr_code code = TR_OK;
-  for (int i = 0; i < key_size(worker) && code == TR_OK; i++) {
-    tr_value value = tr_value_of_sqlite(key[i]);
-    code = tr_byte_key_append(&piece->last, &value, err);
-  }
-  return code;
-}
-
-static void take_row_or_cut(sqlite3_context *context, int argc, sqlite3_value **argv) {
+static void take_row_until_full(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
   tr_group_worker *worker = sqlite3_user_data(context);
-  tr_piece *piece = worker->piece;
-  if (!take_row(worker, context, argv + key_size(worker))) return;
-  if (piece->rows < piece->most) {
-    sqlite3_result_int(context, 0);
-  } else if (cut_here(worker, argv, NULL) == TR_OK) {
-    sqlite3_result_int(context, 1);
-  } else {
-    sqlite3_result_error_nomem(context);
-  }
+  if (!take_row(worker, context, argv)) return;
+  /* Without a result it is NULL, which is as good as 0. */
+  if (tr_group_intake_is_full(worker->intake)) sqlite3_result_int(context, 1);
 }
 
 static int register_functions(tr_group_worker *worker) {
@@ -118,10 +120,20 @@ static int register_functions(tr_group_worker *worker) {
                                       worker, NULL, step, finish, NULL);
   if (rc != SQLITE_OK) return rc;
   return sqlite3_create_function_v2(worker->db, ROW_FUNCTION, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                    worker, take_row_or_cut, NULL, NULL, NULL);
+                                    worker, take_row_until_full, NULL, NULL, NULL);
 }
 
 /* --- SQL ---------------------------------------------------------------------------------------------- */
+
+/* How many values a key has. */
+static int key_size(const tr_group_worker *worker) {
+  const tr_source_key *key = &worker->source.key;
+  return key->form == TR_KEY_ROWID ? 1 : key->column_count;
+}
+
+static int has_conditions(const tr_parallel_group *job) {
+  return job->plan->where != NULL || job->request->condition_count > 0;
+}
 
 static void append_key_column(const tr_source_table *source, int i, sqlite3_str *sql) {
   tr_source_append_column(source, source->key.form == TR_KEY_ROWID ? -1 : source->key.columns[i],
@@ -147,18 +159,31 @@ static void append_bound(const tr_group_worker *worker, const char *operator, in
   sqlite3_str_appendchar(sql, 1, ')');
 }
 
+static void append_conditions(const tr_group_worker *worker, sqlite3_str *sql) {
+  tr_group_append_conditions(worker->job->plan, worker->job->request, sql);
+}
+
+static void append_call(const tr_group_worker *worker, const char *function, sqlite3_str *sql) {
+  sqlite3_str_appendf(sql, "%s(", function);
+  tr_group_intake_append_arguments(worker->job->intake, sql);
+  sqlite3_str_appendchar(sql, 1, ')');
+}
+
+static int count_condition_values(const tr_group_request *request) {
+  int count = 0;
+  for (int i = 0; i < request->condition_count; i++) count += request->conditions[i].value_count;
+  return count;
+}
+
 static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end) {
-  const tr_parallel_group *job = worker->job;
   const tr_source_table *source = &worker->source;
   sqlite3_str *sql = sqlite3_str_new(worker->db);
-  sqlite3_str *conditions = sqlite3_str_new(worker->db);
-  int parameter = tr_group_append_conditions(job->plan, job->request, conditions);
-  char *condition_text = sqlite3_str_finish(conditions);
-  sqlite3_str_appendall(sql, f == UNCUT ? "SELECT " AGGREGATE "(" : "SELECT NULL");
-  if (f == UNCUT) {
-    tr_group_intake_append_arguments(job->intake, sql);
-    sqlite3_str_appendchar(sql, 1, ')');
-  }
+  int parameter = count_condition_values(worker->job->request);
+  sqlite3_str_appendall(sql, "SELECT ");
+  if (f == NARROW)
+    append_call(worker, AGGREGATE, sql);
+  else
+    append_key(worker, sql);
   sqlite3_str_appendall(sql, " FROM ");
   tr_sql_append_table(sql, source->schema, source->name);
   /* No other index may change the order, or be read whole for each piece. */
@@ -169,29 +194,25 @@ static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end
     sqlite3_str_appendall(sql, " AND ");
     append_bound(worker, "<", &parameter, sql);
   }
-  if (f == UNCUT) {
-    sqlite3_str_appendf(sql, " AND %s", condition_text == NULL ? "" : condition_text);
-  } else {
-    sqlite3_str_appendf(sql, " AND CASE WHEN %s THEN " ROW_FUNCTION "(",
-                        condition_text == NULL ? "" : condition_text);
-    append_key(worker, sql);
-    if (tr_group_intake_argument_count(job->intake) > 0) sqlite3_str_appendall(sql, ", ");
-    tr_group_intake_append_arguments(job->intake, sql);
-    sqlite3_str_appendall(sql, ") ELSE 0 END ORDER BY ");
-    append_key(worker, sql);
-  }
-  sqlite3_free(condition_text);
+  sqlite3_str_appendall(sql, " AND ");
+  if (f == BOUNDED) sqlite3_str_appendall(sql, "CASE WHEN ");
+  if (f != AHEAD) append_conditions(worker, sql);
+  if (f == NARROW) return sql;
+  if (f == BOUNDED) sqlite3_str_appendall(sql, " THEN ");
+  append_call(worker, ROW_FUNCTION, sql);
+  if (f == BOUNDED) sqlite3_str_appendall(sql, " ELSE 0 END");
+  sqlite3_str_appendall(sql, " ORDER BY ");
+  append_key(worker, sql);
   return sql;
 }
 
-/* Prepares a statement, unless the one at hand has that text already. */
+/* Prepares a statement, unless that was done in this run already. */
 static tr_code prepare(tr_group_worker *worker, form f, int has_end, piece_statement **prepared,
                        tr_error *err) {
   piece_statement *p = &worker->statements[f][has_end];
   *prepared = p;
   if (p->stmt != NULL) return TR_OK;
-  sqlite3_str *sql = piece_sql(worker, f, has_end);
-  return tr_sql_prepare(worker->db, sql, &p->stmt, err);
+  return tr_sql_prepare(worker->db, piece_sql(worker, f, has_end), &p->stmt, err);
 }
 
 static void drop_statements(tr_group_worker *worker) {
@@ -201,6 +222,7 @@ static void drop_statements(tr_group_worker *worker) {
       worker->statements[f][i] = (piece_statement){.stmt = NULL};
     }
   }
+  worker->ahead.stmt = NULL;
 }
 
 /* --- opening ------------------------------------------------------------------------------------------ */
@@ -212,6 +234,9 @@ static void release_worker(void *pointer) {
   tr_statement_reader_free(worker->keys);
   tr_source_table_free(&worker->source);
   tr_buffer_free(&worker->key_scratch);
+  tr_buffer_free(&worker->ahead.reached);
+  tr_buffer_free(&worker->ahead.open);
+  tr_buffer_free(&worker->ahead.end);
   tr_free(worker);
 }
 
@@ -238,23 +263,29 @@ static tr_code look_at_source(tr_group_worker *worker, const tr_source_table *wa
   return tr_statement_reader_create(worker->db, &keys, &worker->keys, err);
 }
 
+/* The forms that a run uses, each with an end or without one. */
+static int uses(const tr_group_worker *worker, form f) {
+  return f == BOUNDED || (f == NARROW) == has_conditions(worker->job);
+}
+
 static tr_code open_run(tr_group_worker *worker, const tr_parallel_group *job, tr_error *err) {
   piece_statement *p;
   worker->job = job;
   worker->has_failed = 0;
   tr_code code = look_at_source(worker, &job->plan->source, err);
   drop_statements(worker);
-  for (int f = 0; f < FORMS && code == TR_OK; f++) code = prepare(worker, (form)f, 1, &p, err);
+  for (int f = 0; f < FORMS && code == TR_OK; f++) {
+    if (uses(worker, (form)f)) code = prepare(worker, (form)f, f != AHEAD, &p, err);
+  }
   return code;
 }
 
-/* Whether pieces are read by the key, and in its order as they lie. */
-static int reads_by_key(tr_group_worker *worker) {
+/* Whether a statement reads by the key, and in its order as it lies. */
+static int reads_by_key(tr_group_worker *worker, sqlite3_stmt *reading) {
   sqlite3_str *sql = sqlite3_str_new(worker->db);
   sqlite3_stmt *stmt;
   tr_error err;
-  sqlite3_str_appendf(sql, "EXPLAIN QUERY PLAN %s",
-                      sqlite3_sql(worker->statements[CUTTABLE][1].stmt));
+  sqlite3_str_appendf(sql, "EXPLAIN QUERY PLAN %s", sqlite3_sql(reading));
   if (tr_sql_prepare(worker->db, sql, &stmt, &err) != TR_OK) return 0;
   int reads = 0;
   for (int is_first = 1; sqlite3_step(stmt) == SQLITE_ROW; is_first = 0) {
@@ -265,6 +296,12 @@ static int reads_by_key(tr_group_worker *worker) {
   }
   sqlite3_finalize(stmt);
   return reads;
+}
+
+static int all_read_by_key(tr_group_worker *worker) {
+  sqlite3_stmt *ahead = worker->statements[AHEAD][0].stmt;
+  return reads_by_key(worker, worker->statements[BOUNDED][1].stmt) &&
+         (ahead == NULL || reads_by_key(worker, ahead));
 }
 
 int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
@@ -285,7 +322,7 @@ int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
   tr_code code = open_run(worker, job, err);
   if (code == TR_OK) code = tr_group_intake_copy(job->intake, parts, &worker->intake, err);
   if (code == TR_NO_MEMORY || code == TR_TOO_BIG) return -1;
-  if (code == TR_OK && index == 0 && !reads_by_key(worker)) {
+  if (code == TR_OK && index == 0 && !all_read_by_key(worker)) {
     *reason = "the primary key does not lie in ascending order";
     tr_group_worker_close(worker);
     return 0;
@@ -298,6 +335,7 @@ void tr_group_worker_close(tr_group_worker *worker) {
   for (int f = 0; f < FORMS; f++) {
     for (int i = 0; i < 2; i++) sqlite3_reset(worker->statements[f][i].stmt);
   }
+  worker->ahead.stmt = NULL;
   if (worker->keys != NULL) tr_statement_reader_reset(worker->keys);
   tr_group_intake_free_copy(worker->intake);
   worker->intake = NULL;
@@ -376,13 +414,8 @@ static tr_code bind_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_bytes ke
   return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, worker->db, rc);
 }
 
-static int count_condition_values(const tr_group_request *request) {
-  int count = 0;
-  for (int i = 0; i < request->condition_count; i++) count += request->conditions[i].value_count;
-  return count;
-}
-
-static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, const tr_piece *piece,
+/* Binds the bounds of a statement; `to` is empty where it has no end. */
+static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, tr_bytes from, tr_bytes to,
                           tr_error *err) {
   const tr_group_request *request = worker->job->request;
   int parameter = count_condition_values(request) + 1;
@@ -391,11 +424,129 @@ static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, const tr_
     code = tr_group_bind_conditions(worker->db, p->stmt, request, err);
     p->has_conditions_bound = 1;
   }
-  if (code == TR_OK) code = bind_key(worker, p->stmt, piece->from, &parameter, err);
-  if (code == TR_OK && piece->to.size > 0) {
-    code = bind_key(worker, p->stmt, piece->to, &parameter, err);
+  if (code == TR_OK) code = bind_key(worker, p->stmt, from, &parameter, err);
+  if (code == TR_OK && to.size > 0) code = bind_key(worker, p->stmt, to, &parameter, err);
+  return code;
+}
+
+/* What ended a statement, or a commit, too soon. */
+static tr_code explain(tr_group_worker *worker, int rc, tr_error *err) {
+  if (!worker->has_failed) return tr_error_of_sqlite(err, worker->db, rc);
+  *err = *tr_group_intake_error(worker->intake);
+  return err->code;
+}
+
+static tr_code commit_or_explain(tr_group_worker *worker, tr_error *err) {
+  return commit(worker) == TR_OK ? TR_OK : explain(worker, SQLITE_ERROR, err);
+}
+
+/* The key in a statement's row. */
+static tr_code read_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_buffer *key,
+                        tr_error *err) {
+  key->size = 0;
+  if (worker->source.key.form == TR_KEY_ROWID) {
+    uint8_t bytes[TR_ROWID_KEY_SIZE];
+    tr_byte_key_of_rowid(sqlite3_column_int64(stmt, 0), bytes);
+    return tr_buffer_append(key, (tr_bytes){bytes, sizeof bytes}, err);
+  }
+  tr_code code = TR_OK;
+  for (int i = 0; i < key_size(worker) && code == TR_OK; i++) {
+    tr_value value = tr_value_of_sqlite(sqlite3_column_value(stmt, i));
+    code = tr_byte_key_append(key, &value, err);
   }
   return code;
+}
+
+/*
+** Reads [from, to) with an end; NARROW as a whole, BOUNDED up to a full hand after `most` rows: 0, and
+** `last` is then the key of the last row. 1: all was read. -1.
+*/
+static int read_bounded(tr_group_worker *worker, form f, const tr_piece *piece, tr_buffer *last,
+                        tr_error *err) {
+  piece_statement *p;
+  tr_code code = prepare(worker, f, piece->to.size > 0, &p, err);
+  if (code == TR_OK) code = bind_piece(worker, p, piece->from, piece->to, err);
+  if (code != TR_OK) return -1;
+  int rc, is_cut = 0;
+  while (!is_cut && code == TR_OK && (rc = sqlite3_step(p->stmt)) == SQLITE_ROW) {
+    if (f == NARROW) continue; /* the aggregate's one row */
+    code = commit_or_explain(worker, err);
+    is_cut = worker->rows >= piece->most;
+    if (code == TR_OK && is_cut) code = read_key(worker, p->stmt, last, err);
+  }
+  if (code == TR_OK && !is_cut) {
+    code = rc == SQLITE_DONE ? commit_or_explain(worker, err) : explain(worker, rc, err);
+  }
+  sqlite3_reset(p->stmt);
+  return code != TR_OK ? -1 : !is_cut;
+}
+
+/* Has AHEAD begin at `from`. */
+static tr_code begin_ahead(tr_group_worker *worker, tr_bytes from, tr_error *err) {
+  reading_ahead *ahead = &worker->ahead;
+  piece_statement *p;
+  tr_code code = prepare(worker, AHEAD, 0, &p, err);
+  if (code == TR_OK) code = bind_piece(worker, p, from, (tr_bytes){NULL, 0}, err);
+  if (code == TR_OK) code = tr_buffer_set(&ahead->open, from, err);
+  ahead->holds_rows = ahead->is_at_end = 0;
+  if (code == TR_OK) ahead->stmt = p->stmt;
+  return code;
+}
+
+/* The next handful. */
+static tr_code take_ahead(tr_group_worker *worker, tr_error *err) {
+  reading_ahead *ahead = &worker->ahead;
+  int rc = sqlite3_step(ahead->stmt);
+  ahead->holds_rows = 1;
+  ahead->is_at_end = rc == SQLITE_DONE;
+  worker->taken += (uint64_t)tr_group_intake_rows(worker->intake);
+  if (rc == SQLITE_ROW) return read_key(worker, ahead->stmt, &ahead->reached, err);
+  return rc == SQLITE_DONE ? TR_OK : explain(worker, rc, err);
+}
+
+/* Adds the rows in hand, which are ours. */
+static tr_code add_held(tr_group_worker *worker, tr_error *err) {
+  reading_ahead *ahead = &worker->ahead;
+  ahead->holds_rows = 0;
+  tr_code code = commit_or_explain(worker, err);
+  if (code == TR_OK) code = tr_buffer_set(&ahead->open, tr_buffer_bytes(&ahead->reached), err);
+  return code == TR_OK ? tr_buffer_append_byte(&ahead->open, 0, err) : code;
+}
+
+static tr_code read_ahead(tr_group_worker *worker, tr_piece *piece, tr_error *err) {
+  reading_ahead *ahead = &worker->ahead;
+  tr_code code = tr_buffer_set(&ahead->end, piece->to, err);
+  if (code == TR_OK && ahead->stmt == NULL) code = begin_ahead(worker, piece->from, err);
+  while (code == TR_OK) {
+    if (!ahead->holds_rows) code = take_ahead(worker, err);
+    int is_beyond =
+        ahead->is_at_end || tr_bytes_compare(tr_buffer_bytes(&ahead->reached), piece->to) >= 0;
+    if (code != TR_OK || (piece->to.size > 0 && is_beyond)) break;
+    code = add_held(worker, err);
+    if (code != TR_OK || ahead->is_at_end) break;
+    piece->is_cut = worker->rows >= piece->most;
+    if (piece->is_cut) return tr_buffer_set(&piece->last, tr_buffer_bytes(&ahead->reached), err);
+  }
+  return code;
+}
+
+tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error *err) {
+  reading_ahead *ahead = &worker->ahead;
+  worker->rows = *rows = 0;
+  if (ahead->stmt == NULL) return TR_OK;
+  sqlite3_reset(ahead->stmt);
+  ahead->stmt = NULL;
+  if (!ahead->holds_rows) return TR_OK;
+  tr_group_intake_drop(worker->intake);
+  tr_piece rest = {.to = tr_buffer_bytes(&ahead->end), .most = UINT64_MAX};
+  int found =
+      tr_group_worker_first_key(worker, tr_buffer_bytes(&ahead->open), &ahead->reached, err);
+  rest.from = tr_buffer_bytes(&ahead->reached);
+  if (found == 1 && tr_bytes_compare(rest.from, rest.to) < 0) {
+    found = read_bounded(worker, BOUNDED, &rest, NULL, err);
+  }
+  *rows = worker->rows;
+  return found < 0 ? err->code : TR_OK;
 }
 
 /* Whether the piece is short whatever it holds. */
@@ -406,25 +557,27 @@ static int is_narrow(const tr_group_worker *worker, const tr_piece *piece) {
   return to - from <= SHORT_WIDTH * piece->most;
 }
 
+/* How many rows SQLite has looked at, in the form that was used last. */
+static uint64_t work_of(tr_group_worker *worker, form f, int has_end) {
+  sqlite3_stmt *stmt = worker->statements[f][has_end].stmt;
+  int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 1);
+  return steps > 0 ? (uint64_t)steps / STEPS_PER_ROW : 0;
+}
+
 tr_code tr_group_worker_read(tr_group_worker *worker, tr_piece *piece, tr_error *err) {
-  piece_statement *p;
-  form f = is_narrow(worker, piece) ? UNCUT : CUTTABLE;
-  tr_code code = prepare(worker, f, piece->to.size > 0, &p, err);
-  if (code == TR_OK) code = bind_piece(worker, p, piece, err);
-  if (code != TR_OK) return code;
-  worker->piece = piece;
-  int rc = sqlite3_step(p->stmt);
-  if (rc == SQLITE_ROW && f == UNCUT) rc = sqlite3_step(p->stmt);
-  if (rc == SQLITE_ROW && piece->is_cut) rc = SQLITE_DONE;
-  if (rc != SQLITE_DONE && worker->has_failed) {
-    *err = *tr_group_intake_error(worker->intake);
-    code = err->code;
-  } else if (rc != SQLITE_DONE) {
-    code = tr_error_of_sqlite(err, worker->db, rc);
+  tr_code code = TR_OK;
+  worker->rows = worker->taken = 0;
+  if (has_conditions(worker->job)) {
+    form f = is_narrow(worker, piece) ? NARROW : BOUNDED;
+    int read = read_bounded(worker, f, piece, &piece->last, err);
+    piece->is_cut = read == 0;
+    piece->work = read < 0 ? 0 : work_of(worker, f, piece->to.size > 0);
+    code = read < 0 ? err->code : TR_OK;
+  } else {
+    code = read_ahead(worker, piece, err);
+    piece->work = worker->taken;
   }
-  sqlite3_reset(p->stmt);
-  int steps = sqlite3_stmt_status(p->stmt, SQLITE_STMTSTATUS_VM_STEP, 1);
-  piece->work = steps > 0 ? (uint64_t)steps / STEPS_PER_ROW : 0;
+  piece->rows = worker->rows;
   return code;
 }
 

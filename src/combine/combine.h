@@ -71,6 +71,24 @@ typedef struct tr_combine_output {
   tr_buffer storage;
 } tr_combine_output;
 
+/* Rows that are added together, each to an accumulator of its own or of several rows. */
+typedef struct tr_combine_rows {
+  const tr_combine *combine;
+  uint8_t *const *states; /* the accumulator of row i is at states[i] + offset */
+  size_t offset;
+  const tr_value *inputs; /* the arguments of row i are at inputs + i * stride */
+  size_t stride;
+  int count;
+} tr_combine_rows;
+
+static inline void *tr_combine_rows_state(const tr_combine_rows *rows, int row) {
+  return rows->states[row] + rows->offset;
+}
+
+static inline const tr_value *tr_combine_rows_input(const tr_combine_rows *rows, int row) {
+  return rows->inputs + (size_t)row * rows->stride;
+}
+
 struct tr_combine_fn {
   const char *name; /* in SQL, lower case */
   uint8_t tag;      /* in accumulators; never used again for another function */
@@ -101,11 +119,11 @@ struct tr_combine_fn {
   tr_code (*add_input)(const tr_combine *combine, void *state, const tr_value *inputs,
                        tr_error *err);
   /*
-  ** Adds a row whose only argument is this number, where that takes a few steps: 1; 0: it does not, and
-  ** nothing has changed. For whoever adds millions of rows. NULL: it never does.
+  ** Adds rows from number `first` on as long as each takes a few steps and no memory, and returns the
+  ** number of the first that does not, which add_input has to add. For whoever adds millions of rows;
+  ** only of bindings with one argument or none. NULL: there are no such rows.
   */
-  int (*add_integer)(void *state, int64_t integer);
-  int (*add_real)(void *state, double real);
+  int (*add_rows)(const tr_combine_rows *rows, int first);
   /* Takes back a row that was added, exactly (for window frames). NULL: there is no inverse. */
   tr_code (*remove_input)(const tr_combine *combine, void *state, const tr_value *inputs,
                           tr_error *err);

@@ -21,16 +21,13 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return TR_OK;
 }
 
-static int add_integer(void *state, int64_t integer) {
-  (void)integer;
-  ((count_state *)state)->count++;
-  return 1;
-}
-
-static int add_real(void *state, double real) {
-  (void)real;
-  ((count_state *)state)->count++;
-  return 1;
+static int add_rows(const tr_combine_rows *rows, int first) {
+  int counts_all = rows->combine->argument_count == 0;
+  for (int i = first; i < rows->count; i++) {
+    count_state *s = tr_combine_rows_state(rows, i);
+    s->count += counts_all || tr_combine_rows_input(rows, i)->type != TR_NULL;
+  }
+  return rows->count;
 }
 
 static tr_code remove_input(const tr_combine *combine, void *state, const tr_value *inputs,
@@ -85,8 +82,7 @@ const tr_combine_fn tr_combine_count = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 1}},
     .state_size = sizeof(count_state),
     .add_input = add_input,
-    .add_integer = add_integer,
-    .add_real = add_real,
+    .add_rows = add_rows,
     .remove_input = remove_input,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_output,

@@ -35,34 +35,35 @@ static tr_code add_greatest(const tr_combine *combine, void *state, const tr_val
   return take(state, &inputs[0], 1, err);
 }
 
-/* A number beside one of its own type; all else takes the long way. */
-static int least_integer(void *state, int64_t integer) {
-  tr_value *held = state;
-  if (held->type != TR_INTEGER) return 0;
-  if (integer < held->integer) held->integer = integer;
-  return 1;
+/*
+** A number beside one of its own type, and NULL; all else takes the long way. (Equal REALs may be 0.0 and
+** -0.0.)
+*/
+static inline int add_rows(const tr_combine_rows *rows, int first, int side) {
+  for (int i = first; i < rows->count; i++) {
+    const tr_value *input = tr_combine_rows_input(rows, i);
+    tr_value *held = tr_combine_rows_state(rows, i);
+    if (input->type == TR_NULL) continue;
+    if (input->type != held->type) return i;
+    if (input->type == TR_INTEGER) {
+      if (side < 0 ? input->integer < held->integer : input->integer > held->integer) {
+        held->integer = input->integer;
+      }
+    } else if (input->type == TR_REAL && input->real != held->real) {
+      if (side < 0 ? input->real < held->real : input->real > held->real) held->real = input->real;
+    } else {
+      return i;
+    }
+  }
+  return rows->count;
 }
 
-static int greatest_integer(void *state, int64_t integer) {
-  tr_value *held = state;
-  if (held->type != TR_INTEGER) return 0;
-  if (integer > held->integer) held->integer = integer;
-  return 1;
+static int add_least_rows(const tr_combine_rows *rows, int first) {
+  return add_rows(rows, first, -1);
 }
 
-/* (Equal ones may be 0.0 and -0.0.) */
-static int least_real(void *state, double real) {
-  tr_value *held = state;
-  if (held->type != TR_REAL || real == held->real) return 0;
-  if (real < held->real) held->real = real;
-  return 1;
-}
-
-static int greatest_real(void *state, double real) {
-  tr_value *held = state;
-  if (held->type != TR_REAL || real == held->real) return 0;
-  if (real > held->real) held->real = real;
-  return 1;
+static int add_greatest_rows(const tr_combine_rows *rows, int first) {
+  return add_rows(rows, first, 1);
 }
 
 static tr_code merge_least(const tr_combine *combine, void *state, const void *other,
@@ -115,8 +116,7 @@ const tr_combine_fn tr_combine_min = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_value),
     .add_input = add_least,
-    .add_integer = least_integer,
-    .add_real = least_real,
+    .add_rows = add_least_rows,
     .merge_accumulators = merge_least,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,
@@ -133,8 +133,7 @@ const tr_combine_fn tr_combine_max = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_value),
     .add_input = add_greatest,
-    .add_integer = greatest_integer,
-    .add_real = greatest_real,
+    .add_rows = add_greatest_rows,
     .merge_accumulators = merge_greatest,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,
@@ -150,8 +149,7 @@ const tr_combine_fn tr_combine_any_value = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(tr_value),
     .add_input = add_least,
-    .add_integer = least_integer,
-    .add_real = least_real,
+    .add_rows = add_least_rows,
     .merge_accumulators = merge_least,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,

@@ -26,7 +26,7 @@ enum {
 size_t tr_group_key_bound(const tr_value *values, int count) {
   size_t bound = 8;
   for (int i = 0; i < count; i++)
-    bound += 9 + (values[i].type >= TR_TEXT ? values[i].bytes.size : 0);
+    bound += TR_GROUP_KEY_HEAD + (values[i].type >= TR_TEXT ? values[i].bytes.size : 0);
   return bound;
 }
 
@@ -104,8 +104,8 @@ static uint8_t *put_collated(uint8_t *out, tr_bytes text, tr_collation collation
   return out;
 }
 
-static tr_group_key_info encode(const tr_value *values, const tr_collation *collations, int count,
-                                uint8_t *out) {
+static inline tr_group_key_info encode(const tr_value *values, const tr_collation *collations,
+                                       int count, uint8_t *out) {
   tr_group_key_info info = {0};
   uint8_t *at = out;
   for (int i = 0; i < count; i++) {
@@ -206,22 +206,12 @@ void tr_group_key_values(const uint8_t *key, int count, tr_value *values) {
   for (int i = 0; i < count; i++) key = get(key, &values[i]);
 }
 
-uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed) {
-  uint64_t h = tr_group_hash_begin(seed, size);
-  for (size_t i = 0; i < size; i += 8) {
-    uint64_t word;
-    memcpy(&word, key + i, sizeof word);
-    h = tr_group_hash_add(h, word);
+void tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
+                         uint8_t *out, tr_group_row *row) {
+  row->info = encode(values, collations, count, out);
+  row->bytes = out;
+  row->exact_size = 0;
+  if (row->info.needs_exact) {
+    row->exact_size = tr_group_key_encode_exact(values, count, out + row->info.size);
   }
-  return tr_group_hash_end(h);
-}
-
-tr_group_row tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
-                                 uint64_t seed, uint8_t *out) {
-  tr_group_row row = {.info = encode(values, collations, count, out), .bytes = out};
-  row.hash = (uint32_t)(tr_group_key_hash(out, row.info.size, seed) >> 32);
-  if (row.info.needs_exact) {
-    row.exact_size = tr_group_key_encode_exact(values, count, out + row.info.size);
-  }
-  return row;
 }

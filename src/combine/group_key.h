@@ -50,21 +50,25 @@ typedef struct tr_group_row {
   const uint8_t *bytes;
 } tr_group_row;
 
-/* The most bytes that either form of the tuple can take. */
+/* The most bytes that either form of the tuple can take; and of that, for a value besides its own bytes. */
+#define TR_GROUP_KEY_HEAD 9
 size_t tr_group_key_bound(const tr_value *values, int count);
 
 /*
-** Writes both forms of a tuple to `out`, which is aligned to 8 and has room for twice its bound; `bytes`
-** is then `out`. `collations` has one per field.
+** Writes both forms of a tuple to `out`, which is aligned to 8 and has room for twice its bound, and fills
+** in `row`, whose `bytes` is then `out`, all but its hash. `collations` has one per field.
 */
-tr_group_row tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
-                                 uint64_t seed, uint8_t *out);
+void tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
+                         uint8_t *out, tr_group_row *row);
+
+/* The same for one integer. Inline: it is what most groupings do for every row. */
+static inline void tr_group_row_encode_integer(int64_t integer, uint8_t *out, tr_group_row *row);
 
 /*
-** The same for one integer, without a branch more than it needs and with nothing read back that was
-** just written. Inline: it is what most groupings do for every row.
+** Computes its hash. Where there are many rows, this comes after all were encoded: what was just written in
+** bytes is slow to be read in words.
 */
-static inline tr_group_row tr_group_row_of_integer(int64_t integer, uint64_t seed, uint8_t *out);
+static inline void tr_group_row_hash(tr_group_row *row, uint64_t seed);
 
 /* Writes the exact form; returns its size, a multiple of 8. */
 uint32_t tr_group_key_encode_exact(const tr_value *values, int count, uint8_t *out);
@@ -76,7 +80,7 @@ tr_value tr_group_key_value(const uint8_t *key, int field);
 void tr_group_key_values(const uint8_t *key, int count, tr_value *values);
 
 /* A hash of `size` bytes of a key, a multiple of 8. */
-uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed);
+static inline uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed);
 
 /* Copies whole words; faster than memcpy for the few that keys have. */
 static inline void tr_group_key_copy(uint8_t *to, const uint8_t *from, size_t size) {
@@ -112,8 +116,21 @@ static inline uint64_t tr_group_hash_end(uint64_t h) {
   return h ^ (h >> 33);
 }
 
-static inline tr_group_row tr_group_row_of_integer(int64_t integer, uint64_t seed, uint8_t *out) {
-  tr_group_row row = {.info.size = 8, .bytes = out};
+static inline uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed) {
+  uint64_t h = tr_group_hash_begin(seed, size);
+  for (size_t i = 0; i < size; i += 8) {
+    uint64_t word;
+    memcpy(&word, key + i, sizeof word);
+    h = tr_group_hash_add(h, word);
+  }
+  return tr_group_hash_end(h);
+}
+
+static inline void tr_group_row_hash(tr_group_row *row, uint64_t seed) {
+  row->hash = (uint32_t)(tr_group_key_hash(row->bytes, row->info.size, seed) >> 32);
+}
+
+static inline void tr_group_row_encode_integer(int64_t integer, uint8_t *out, tr_group_row *row) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   if (integer == (int32_t)integer) {
     uint64_t bits = (uint64_t)integer;
@@ -123,14 +140,17 @@ static inline tr_group_row tr_group_row_of_integer(int64_t integer, uint64_t see
     if (integer == 0) head = TR_GROUP_HEAD_ZERO, mask = 0;
     uint64_t word = head | (bits & mask) << 8;
     memcpy(out, &word, sizeof word);
-    row.hash =
-        (uint32_t)(tr_group_hash_end(tr_group_hash_add(tr_group_hash_begin(seed, 8), word)) >> 32);
-    return row;
+    row->exact_size = 0;
+    row->info.size = 8;
+    row->info.real_fields = 0;
+    row->info.needs_exact = 0;
+    row->bytes = out;
+    return;
   }
 #endif
   tr_value value = tr_value_integer(integer);
   tr_collation collation = TR_COLLATION_BINARY;
-  return tr_group_row_encode(&value, &collation, 1, seed, out);
+  tr_group_row_encode(&value, &collation, 1, out, row);
 }
 
 #endif

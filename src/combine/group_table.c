@@ -38,8 +38,7 @@ typedef struct aggregate_plan {
   size_t state_offset; /* behind the key */
   const int *inputs;
   int first_input; /* the inputs are this one and those behind it; -1: they lie scattered */
-  int (*add_integer)(void *state, int64_t integer); /* NULL: there is none, or more arguments */
-  int (*add_real)(void *state, double real);
+  int (*add_rows)(const tr_combine_rows *rows, int first); /* NULL: there is none for it */
 } aggregate_plan;
 
 struct tr_group_table {
@@ -242,33 +241,44 @@ static tr_code account_heap(tr_group_table *table, const aggregate_plan *plan, c
   return TR_OK;
 }
 
-tr_code tr_group_table_add_inputs(tr_group_table *table, const tr_group *group,
-                                  const tr_value *inputs, tr_error *err) {
-  uint8_t *states = states_of(group);
-  int count = table->shape.aggregate_count;
-  for (int i = 0; i < count; i++) {
-    const aggregate_plan *plan = &table->plans[i];
-    const tr_combine *combine = plan->combine;
-    void *state = states + plan->state_offset;
-    tr_value gathered[TR_COMBINE_MAX_ARGUMENTS];
-    const tr_value *arguments = inputs + plan->first_input;
-    if (plan->first_input < 0) {
-      for (int j = 0; j < combine->argument_count; j++) {
-        if (combine->fn->arguments[j].role == TR_ARGUMENT_INPUT) {
-          gathered[j] = inputs[plan->inputs[j]];
-        }
+/* One row to one accumulator, with all that this can take. */
+static tr_code add_input(tr_group_table *table, const aggregate_plan *plan, void *state,
+                         const tr_value *inputs, tr_error *err) {
+  const tr_combine *combine = plan->combine;
+  tr_value gathered[TR_COMBINE_MAX_ARGUMENTS];
+  const tr_value *arguments = inputs + plan->first_input;
+  if (plan->first_input < 0) {
+    for (int j = 0; j < combine->argument_count; j++) {
+      if (combine->fn->arguments[j].role == TR_ARGUMENT_INPUT) {
+        gathered[j] = inputs[plan->inputs[j]];
       }
-      arguments = gathered;
     }
-    if (plan->add_integer != NULL && arguments->type == TR_INTEGER) {
-      if (plan->add_integer(state, arguments->integer)) continue;
-    } else if (plan->add_real != NULL && arguments->type == TR_REAL) {
-      if (plan->add_real(state, arguments->real)) continue;
+    arguments = gathered;
+  }
+  size_t before = table->counts_heap ? heap_of(plan, state) : 0;
+  tr_code code = combine->fn->add_input(combine, state, arguments, err);
+  if (code == TR_OK && table->counts_heap) code = account_heap(table, plan, state, before, err);
+  return code;
+}
+
+tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
+                                const tr_value *inputs, size_t stride, int count, tr_error *err) {
+  uint8_t *states[TR_GROUP_ROWS];
+  for (int i = 0; i < count; i++) states[i] = states_of(groups[i]);
+  for (int a = 0; a < table->shape.aggregate_count; a++) {
+    const aggregate_plan *plan = &table->plans[a];
+    tr_combine_rows rows = {.combine = plan->combine,
+                            .states = states,
+                            .offset = plan->state_offset,
+                            .inputs = plan->first_input > 0 ? inputs + plan->first_input : inputs,
+                            .stride = stride,
+                            .count = count};
+    for (int i = 0; i < count; i++) {
+      if (plan->add_rows != NULL && (i = plan->add_rows(&rows, i)) == count) break;
+      tr_code code =
+          add_input(table, plan, states[i] + plan->state_offset, inputs + (size_t)i * stride, err);
+      if (code != TR_OK) return code;
     }
-    size_t before = table->counts_heap ? heap_of(plan, state) : 0;
-    tr_code code = combine->fn->add_input(combine, state, arguments, err);
-    if (code == TR_OK && table->counts_heap) code = account_heap(table, plan, state, before, err);
-    if (code != TR_OK) return code;
   }
   return TR_OK;
 }
@@ -343,13 +353,9 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
   for (int i = 0; i < shape->aggregate_count; i++) {
     const tr_group_aggregate *aggregate = &shape->aggregates[i];
     const tr_combine_fn *fn = aggregate->combine.fn;
-    int is_of_one = aggregate->combine.argument_count == 1;
-    table->plans[i] = (aggregate_plan){&aggregate->combine,
-                                       table->states_size,
-                                       aggregate->inputs,
-                                       first_input_of(aggregate),
-                                       is_of_one ? fn->add_integer : NULL,
-                                       is_of_one ? fn->add_real : NULL};
+    int is_of_one = aggregate->combine.argument_count <= 1;
+    table->plans[i] = (aggregate_plan){&aggregate->combine, table->states_size, aggregate->inputs,
+                                       first_input_of(aggregate), is_of_one ? fn->add_rows : NULL};
     table->states_size += (aggregate->combine.fn->state_size + 7) & ~(size_t)7;
   }
   uint64_t before = account->used;

@@ -51,13 +51,16 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
 tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *row, tr_group **group,
                                    tr_error *err);
 
+/* Rows that are added together, at most. */
+#define TR_GROUP_ROWS 256
+
 /*
-** Adds a row's inputs to a group's accumulators; bytes are borrowed for the call. TR_TOO_BIG, and what
-** add_input gives; then the row is in some accumulators and not in others, and the table good for
-** nothing but to be freed.
+** Adds the inputs of `count` rows, each `stride` values behind the one before, to the accumulators of
+** their groups, in that order; bytes are borrowed for the call. TR_TOO_BIG, and what add_input gives; then
+** a row is in some accumulators and not in others, and the table good for nothing but to be freed.
 */
-tr_code tr_group_table_add_inputs(tr_group_table *table, const tr_group *group,
-                                  const tr_value *inputs, tr_error *err);
+tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
+                                const tr_value *inputs, size_t stride, int count, tr_error *err);
 
 /*
 ** Notes whether `row`, which was found to be of `group`, would show its key in another way (1.0 in place

@@ -1,6 +1,11 @@
 /*
-** One table, then 256 of them with buffers of waiting rows; and a small cache of groups in front of
-** the one table.
+** One table, then 256 of them with buffers of waiting rows.
+**
+** Rows come in some hundreds at a time, and are taken a step at a time: the keys of all are encoded, the
+** groups of all are looked up, and then each aggregate adds all of them. So the processor has many rows
+** to work at whenever one of them waits for memory. Where the key is one integer and groups are few, most
+** rows are of a group that was met a moment ago: a small cache finds it by the integer alone, without its
+** encoding and without the index.
 **
 ** A waiting row is a head, its key (both forms) and its inputs in the exact form of keys, everything
 ** in whole words. The buffer of a part is worked off in order, a few rows at a time: the first pass
@@ -8,10 +13,6 @@
 **
 ** Shared parts. Rows of several threads wait in buffers of each thread's own; whoever works one off holds
 ** the part's lock. Nothing in a part is read without it until all have finished.
-**
-** The cache. Where a key is one integer and groups are few, most rows are of a group that was
-** seen a moment ago: it is found by the integer alone, without its encoding and without the index. Groups
-** do not move, so what the cache says stays true.
 */
 #include "combine/grouping.h"
 
@@ -79,11 +80,6 @@ struct tr_group_parts {
 /* Under a lower limit there is no cache. */
 #define RECENT_LEAST_LIMIT ((uint64_t)1 << 20)
 
-typedef struct recent_group {
-  int64_t key;
-  tr_group *group;
-} recent_group;
-
 struct tr_grouping {
   tr_group_shape shape;
   tr_memory_budget budget; /* unless that of the shared parts is used */
@@ -92,9 +88,10 @@ struct tr_grouping {
   hash_part *parts;
   tr_group_parts *shared; /* NULL: the parts are its own */
   int owns_shared;
-  tr_buffer scratch;    /* the key of the row in hand */
-  tr_value *inputs;     /* of a row that waited */
-  recent_group *recent; /* NULL: no cache */
+  tr_group_row *rows; /* the keys of the rows in hand; their bytes are in `scratch` */
+  tr_buffer scratch;
+  tr_value *inputs;  /* of rows that waited */
+  tr_group **recent; /* groups that were met lately; NULL: there is no such cache */
 };
 
 /* --- waiting rows --------------------------------------------------------------------------- */
@@ -149,23 +146,21 @@ static inline size_t write_row(uint8_t *at, const tr_group_row *row, const tr_va
 static tr_code work_off_some(tr_grouping *grouping, tr_group_table *table,
                              const waiting_row *const *rows, int count, tr_error *err) {
   tr_group *groups[TOGETHER];
+  int inputs = grouping->shape.input_count;
   for (int i = 0; i < count; i++) {
     groups[i] = tr_group_table_prefetch_group(table, rows[i]->hash);
   }
-  tr_code code = TR_OK;
-  for (int i = 0; i < count && code == TR_OK; i++) {
+  for (int i = 0; i < count; i++) {
     tr_group_row row = read_row(rows[i]);
-    tr_group *group = groups[i];
-    if (group == NULL || !tr_group_has_key(group, row.bytes, row.info.size)) {
-      code = tr_group_table_find_or_add(table, &row, &group, err);
+    if (groups[i] == NULL || !tr_group_has_key(groups[i], row.bytes, row.info.size)) {
+      tr_code code = tr_group_table_find_or_add(table, &row, &groups[i], err);
+      if (code != TR_OK) return code;
     }
-    if (code != TR_OK) return code;
-    if (grouping->shared != NULL) tr_group_table_compare_looks(table, group, &row);
-    tr_group_key_values(row.bytes + row.info.size + row.exact_size, grouping->shape.input_count,
-                        grouping->inputs);
-    code = tr_group_table_add_inputs(table, group, grouping->inputs, err);
+    if (grouping->shared != NULL) tr_group_table_compare_looks(table, groups[i], &row);
+    tr_group_key_values(row.bytes + row.info.size + row.exact_size, inputs,
+                        grouping->inputs + i * inputs);
   }
-  return code;
+  return tr_group_table_add_rows(table, groups, grouping->inputs, (size_t)inputs, count, err);
 }
 
 static int number_of(const tr_grouping *grouping, const hash_part *p) {
@@ -267,7 +262,7 @@ static tr_code add_to_part(tr_grouping *grouping, const tr_group_row *row, const
   if (code != TR_OK) return code;
   code = tr_group_table_find_or_add(table, row, &group, err);
   if (code == TR_OK && grouping->shared != NULL) tr_group_table_compare_looks(table, group, row);
-  if (code == TR_OK) code = tr_group_table_add_inputs(table, group, inputs, err);
+  if (code == TR_OK) code = tr_group_table_add_rows(table, &group, inputs, 0, 1, err);
   close_part(grouping, part_of(row->hash));
   return code;
 }
@@ -355,15 +350,17 @@ static tr_code create(const tr_group_shape *shape, tr_group_parts *shared, tr_gr
   *grouping = (tr_grouping){.shape = *shape, .shared = shared};
   grouping->budget.limit = shape->memory_limit;
   grouping->account.budget = shared == NULL ? &grouping->budget : &shared->budget;
-  size_t inputs = ((size_t)shape->input_count + 1) * sizeof *grouping->inputs;
-  int has_cache = shape->key_count == 1 &&
-                  (shape->memory_limit == 0 || shape->memory_limit >= RECENT_LEAST_LIMIT);
+  size_t inputs = ((size_t)shape->input_count * TOGETHER + 1) * sizeof *grouping->inputs;
+  size_t rows = TR_GROUP_ROWS * sizeof *grouping->rows;
+  int has_cache = (shape->memory_limit == 0 || shape->memory_limit >= RECENT_LEAST_LIMIT);
   size_t recent = has_cache ? sizeof *grouping->recent << RECENT_LOG : 0;
   tr_code code =
-      tr_memory_account_take(&grouping->account, sizeof *grouping + inputs + recent, err);
+      tr_memory_account_take(&grouping->account, sizeof *grouping + inputs + rows + recent, err);
   if (code == TR_OK) grouping->inputs = tr_malloc(inputs);
+  if (code == TR_OK) grouping->rows = tr_malloc(rows);
   if (code == TR_OK && recent > 0) grouping->recent = tr_malloc(recent);
-  if (code == TR_OK && (grouping->inputs == NULL || (recent > 0 && grouping->recent == NULL))) {
+  if (code == TR_OK && (grouping->inputs == NULL || grouping->rows == NULL ||
+                        (recent > 0 && grouping->recent == NULL))) {
     code = tr_error_no_memory(err);
   }
   if (code == TR_OK && recent > 0) memset(grouping->recent, 0, recent);
@@ -378,11 +375,6 @@ static tr_code create(const tr_group_shape *shape, tr_group_parts *shared, tr_gr
   return TR_OK;
 }
 
-static tr_group_row encode(const tr_grouping *grouping, const tr_value *keys, uint8_t *out) {
-  const tr_group_shape *shape = &grouping->shape;
-  return tr_group_row_encode(keys, shape->collations, shape->key_count, shape->seed, out);
-}
-
 tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **created, tr_error *err) {
   return create(shape, NULL, created, err);
 }
@@ -391,62 +383,114 @@ tr_code tr_grouping_create_shared(tr_group_parts *parts, tr_grouping **created, 
   return create(&parts->shape, parts, created, err);
 }
 
-/* Makes room for a row's key, in both forms. */
-static tr_code reserve_key(tr_grouping *grouping, const tr_value *keys, tr_error *err) {
-  size_t need = 2 * tr_group_key_bound(keys, grouping->shape.key_count);
+/* Makes room for the keys of all rows, in both forms. */
+static tr_code reserve_keys(tr_grouping *grouping, const tr_value *keys, size_t stride, int count,
+                            tr_error *err) {
+  size_t need = 2 * (size_t)count * tr_group_key_bound(NULL, 0);
+  for (int i = 0; i < count; i++, keys += stride) {
+    size_t size = 0;
+    for (int k = 0; k < grouping->shape.key_count; k++) {
+      size += TR_GROUP_KEY_HEAD + (keys[k].type >= TR_TEXT ? keys[k].bytes.size : 0);
+    }
+    if (size > UINT32_MAX / 2) return tr_error_set(err, TR_TOO_BIG, "a group's key is over 2 GiB");
+    need += 2 * size;
+  }
   if (need <= grouping->scratch.capacity) return TR_OK;
-  if (need > UINT32_MAX) return tr_error_set(err, TR_TOO_BIG, "a group's key is over 2 GiB");
   size_t before = grouping->scratch.capacity;
   tr_code code = tr_buffer_reserve(&grouping->scratch, need, err);
   if (code != TR_OK) return code;
   return tr_memory_account_take(&grouping->account, grouping->scratch.capacity - before, err);
 }
 
-static recent_group *recent_of(const tr_grouping *grouping, int64_t key) {
-  return &grouping->recent[(uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_LOG)];
-}
-
-/* To the one table, which is cut if it has become large; `*group` is then gone, and NULL. */
-static tr_code add_to_table(tr_grouping *grouping, const tr_group_row *row, const tr_value *inputs,
-                            tr_group **group, tr_error *err) {
-  tr_code code = tr_group_table_find_or_add(grouping->table, row, group, err);
-  if (code == TR_OK) code = tr_group_table_add_inputs(grouping->table, *group, inputs, err);
-  if (code != TR_OK || !is_to_be_cut(grouping)) return code;
-  *group = NULL;
-  return cut_into_parts(grouping, err);
-}
-
-/* Rows whose key is one integer. */
-static tr_code add_integer(tr_grouping *grouping, int64_t key, const tr_value *inputs,
+/* Encodes the keys of all rows into grouping->rows; their hashes are still to be computed. */
+static tr_code encode_rows(tr_grouping *grouping, const tr_value *keys, size_t stride, int count,
                            tr_error *err) {
-  uint64_t room[4];
-  uint64_t seed = grouping->shape.seed;
-  if (grouping->table == NULL) {
-    tr_group_row row = tr_group_row_of_integer(key, seed, (uint8_t *)room);
-    return wait_in_part(grouping, &row, inputs, err);
+  const tr_group_shape *shape = &grouping->shape;
+  tr_group_row *rows = grouping->rows;
+  tr_code code = reserve_keys(grouping, keys, stride, count, err);
+  if (code != TR_OK) return code;
+  uint8_t *out = grouping->scratch.data;
+  for (int i = 0; i < count; i++, keys += stride) {
+    if (shape->key_count == 1 && keys->type == TR_INTEGER)
+      tr_group_row_encode_integer(keys->integer, out, &rows[i]);
+    else
+      tr_group_row_encode(keys, shape->collations, shape->key_count, out, &rows[i]);
+    out += rows[i].info.size + rows[i].exact_size;
   }
-  recent_group *recent = recent_of(grouping, key);
-  if (recent->group != NULL && recent->key == key) {
-    return tr_group_table_add_inputs(grouping->table, recent->group, inputs, err);
-  }
-  tr_group_row row = tr_group_row_of_integer(key, seed, (uint8_t *)room);
-  tr_group *group;
-  tr_code code = add_to_table(grouping, &row, inputs, &group, err);
-  if (code == TR_OK) *recent = (recent_group){key, group};
-  return code;
+  return TR_OK;
 }
 
-tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
-                        tr_error *err) {
-  if (grouping->recent != NULL && keys[0].type == TR_INTEGER) {
-    return add_integer(grouping, keys[0].integer, inputs, err);
+static void hash_rows(tr_grouping *grouping, int count) {
+  for (int i = 0; i < count; i++) tr_group_row_hash(&grouping->rows[i], grouping->shape.seed);
+}
+
+/* The place in the cache for a row's group: only a guess, so a cheap hash will do. */
+static tr_group **recent_of(const tr_grouping *grouping, const tr_group_row *row) {
+  uint64_t h = 0;
+  for (uint32_t i = 0; i < row->info.size; i += 8) {
+    uint64_t word;
+    memcpy(&word, row->bytes + i, sizeof word);
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   }
-  tr_code code = reserve_key(grouping, keys, err);
+  return &grouping->recent[h >> (64 - RECENT_LOG)];
+}
+
+/* The groups of rows in the one table, made where they are not there; most are in the cache. */
+static tr_code find_recent_groups(tr_grouping *grouping, int count, tr_group **groups,
+                                  tr_error *err) {
+  for (int i = 0; i < count; i++) {
+    tr_group_row *row = &grouping->rows[i];
+    tr_group **recent = recent_of(grouping, row);
+    groups[i] = *recent;
+    if (*recent != NULL && tr_group_has_key(*recent, row->bytes, row->info.size)) continue;
+    tr_group_row_hash(row, grouping->shape.seed);
+    tr_code code = tr_group_table_find_or_add(grouping->table, row, &groups[i], err);
+    if (code != TR_OK) return code;
+    *recent = groups[i];
+  }
+  return TR_OK;
+}
+
+/* The same without the cache, which has no use where groups are many. */
+static tr_code find_groups(tr_grouping *grouping, int count, tr_group **groups, tr_error *err) {
+  const tr_group_row *rows = grouping->rows;
+  hash_rows(grouping, count);
+  for (int i = 0; i < count; i++) {
+    groups[i] = tr_group_table_prefetch_group(grouping->table, rows[i].hash);
+  }
+  for (int i = 0; i < count; i++) {
+    if (groups[i] != NULL && tr_group_has_key(groups[i], rows[i].bytes, rows[i].info.size))
+      continue;
+    tr_code code = tr_group_table_find_or_add(grouping->table, &rows[i], &groups[i], err);
+    if (code != TR_OK) return code;
+  }
+  return TR_OK;
+}
+
+/* To the one table, which is cut if it has become large. */
+static tr_code add_to_table(tr_grouping *grouping, const tr_value *inputs, size_t stride, int count,
+                            tr_error *err) {
+  tr_group *groups[TR_GROUP_ROWS];
+  int has_use = tr_group_table_count(grouping->table) <= (size_t)1 << RECENT_LOG;
+  tr_code code = grouping->recent != NULL && has_use
+                     ? find_recent_groups(grouping, count, groups, err)
+                     : find_groups(grouping, count, groups, err);
+  if (code == TR_OK) {
+    code = tr_group_table_add_rows(grouping->table, groups, inputs, stride, count, err);
+  }
+  return code == TR_OK && is_to_be_cut(grouping) ? cut_into_parts(grouping, err) : code;
+}
+
+tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
+                             size_t stride, int count, tr_error *err) {
+  tr_code code = encode_rows(grouping, keys, stride, count, err);
   if (code != TR_OK) return code;
-  tr_group_row row = encode(grouping, keys, grouping->scratch.data);
-  tr_group *group;
-  return grouping->table == NULL ? wait_in_part(grouping, &row, inputs, err)
-                                 : add_to_table(grouping, &row, inputs, &group, err);
+  if (grouping->table != NULL) return add_to_table(grouping, inputs, stride, count, err);
+  hash_rows(grouping, count);
+  for (int i = 0; i < count && code == TR_OK; i++) {
+    code = wait_in_part(grouping, &grouping->rows[i], inputs + (size_t)i * stride, err);
+  }
+  return code;
 }
 
 tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {
@@ -492,7 +536,9 @@ int tr_grouping_has_looks(const tr_grouping *grouping) {
 
 tr_code tr_grouping_ensure_one(tr_grouping *grouping, tr_error *err) {
   uint64_t none[1];
-  tr_group_row row = encode(grouping, NULL, (uint8_t *)none);
+  tr_group_row row;
+  tr_group_row_encode(NULL, NULL, 0, (uint8_t *)none, &row);
+  tr_group_row_hash(&row, grouping->shape.seed);
   tr_group *group;
   return tr_group_table_find_or_add(grouping->table, &row, &group, err);
 }
@@ -561,6 +607,7 @@ void tr_grouping_free(tr_grouping *grouping) {
   free_parts(grouping);
   tr_buffer_free(&grouping->scratch);
   tr_free(grouping->inputs);
+  tr_free(grouping->rows);
   tr_free(grouping->recent);
   if (grouping->owns_shared) tr_group_parts_free(grouping->shared);
   tr_free(grouping);

@@ -1,7 +1,7 @@
 /*
 ** GROUP BY in memory: rows go in, groups with their accumulators come out.
 **
-**   tr_grouping_create, tr_grouping_add for every row, tr_grouping_flush; then
+**   tr_grouping_create, tr_grouping_add_rows for all rows, tr_grouping_flush; then
 **   for (tr_grouping_cursor c = {0}; (g = tr_grouping_next(grouping, &c)) != NULL;) ... ; free.
 **
 ** Few groups are one table (group_table.h), which the processor's caches hold. Past a few megabytes
@@ -58,13 +58,18 @@ tr_code tr_grouping_join(tr_grouping *grouping, tr_grouping *const *others, int 
 int tr_grouping_has_looks(const tr_grouping *grouping);
 
 /*
-** Adds one row: `keys` are its key_count values, `inputs` its input_count ones; bytes are borrowed for
-** the call. Rows may wait until tr_grouping_flush, so that an error of a row can be told at a later
-** one; after any error the grouping is good for nothing but to be freed. TR_NO_MEMORY, TR_TOO_BIG (the
-** limit), and what add_input gives.
+** Adds `count` rows, at most TR_GROUP_ROWS. `keys` are the key_count values of the first one, `inputs` its
+** input_count ones, and those of the next row lie `stride` values behind; bytes are borrowed for the call.
+** Rows may wait until tr_grouping_flush, so that an error of a row can be told at a later one; after
+** any error the grouping is good for nothing but to be freed. TR_NO_MEMORY, TR_TOO_BIG (the limit), and what
+** add_input gives.
 */
-tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
-                        tr_error *err);
+tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
+                             size_t stride, int count, tr_error *err);
+static inline tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *keys,
+                                      const tr_value *inputs, tr_error *err) {
+  return tr_grouping_add_rows(grouping, keys, inputs, 0, 1, err);
+}
 
 /* Adds the rows that wait. To be called before anything below; errors as above. */
 tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err);

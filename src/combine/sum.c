@@ -34,11 +34,16 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return TR_OK;
 }
 
-static int add_integer(void *state, int64_t integer) {
-  sum_state *s = state;
-  if (!tr_exact_sum_add_integer(&s->sum, integer)) return 0;
-  s->count++;
-  return 1;
+/* INTEGERs and NULLs. */
+static int add_rows(const tr_combine_rows *rows, int first) {
+  for (int i = first; i < rows->count; i++) {
+    const tr_value *input = tr_combine_rows_input(rows, i);
+    sum_state *s = tr_combine_rows_state(rows, i);
+    if (input->type == TR_NULL) continue;
+    if (input->type != TR_INTEGER || !tr_exact_sum_add_integer(&s->sum, input->integer)) return i;
+    s->count++;
+  }
+  return rows->count;
 }
 
 static tr_code remove_input(const tr_combine *combine, void *state, const tr_value *inputs,
@@ -175,7 +180,7 @@ const tr_combine_fn tr_combine_sum = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(sum_state),
     .add_input = add_input,
-    .add_integer = add_integer,
+    .add_rows = add_rows,
     .remove_input = remove_input,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_sum,
@@ -193,7 +198,7 @@ const tr_combine_fn tr_combine_mean = {
     .arguments = {{"x", TR_ARGUMENT_INPUT, 0}},
     .state_size = sizeof(sum_state),
     .add_input = add_input,
-    .add_integer = add_integer,
+    .add_rows = add_rows,
     .remove_input = remove_input,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_mean,

@@ -341,10 +341,13 @@ static void look_ahead(tr_worker_pool *pool, range_part *part, tr_bytes from, tr
 /* After a piece: what it teaches for the next one, and where that begins. */
 static int go_on_behind(seat *s, range_part *part, tr_error *err) {
   tr_piece *piece = &s->piece;
-  look_ahead(s->pool, part, piece->from, piece->is_cut ? tr_buffer_bytes(&piece->last) : piece->to,
-             (double)piece->rows);
+  uint64_t work = piece->work > piece->rows ? piece->work : piece->rows;
+  if (work > 0) {
+    look_ahead(s->pool, part, piece->from,
+               piece->is_cut ? tr_buffer_bytes(&piece->last) : piece->to, (double)work);
+  }
   if (!piece->is_cut) {
-    tr_byte_key_window_use(&s->window, piece->work > piece->rows ? piece->work : piece->rows);
+    tr_byte_key_window_use(&s->window, work);
     tr_buffer key = s->key;
     s->key = s->next;
     s->next = key;
@@ -357,6 +360,17 @@ static int go_on_behind(seat *s, range_part *part, tr_error *err) {
   code = tr_buffer_append_byte(&piece->last, 0, err);
   if (code != TR_OK) return -1;
   return find_key(s, tr_buffer_bytes(&piece->last), &s->key, err);
+}
+
+/* Nothing follows behind the last piece: 0, or -1. */
+static int end_part(seat *s, range_part *part, tr_error *err) {
+  const tr_work *work = s->pool->work;
+  uint64_t rows = 0;
+  if (work->settle != NULL && work->settle(s->pool->context, s->number, &rows, err) != TR_OK) {
+    return -1;
+  }
+  s->piece.rows += rows;
+  return tr_tracker_claim_end(tr_byte_key_tracker_base(part->tracker), err) == TR_OK ? 0 : -1;
 }
 
 /* Reads one piece of the seat's part: 1; 0 when nothing is left and its end has been claimed; -1. */
@@ -377,10 +391,7 @@ static int read_piece(seat *s, range_part *part, tr_error *err) {
     result = go_on_behind(s, part, err);
   }
   s->has_key = result == 1;
-  if (result == 0 && tr_tracker_claim_end(tr_byte_key_tracker_base(part->tracker), err) != TR_OK) {
-    return -1;
-  }
-  return result;
+  return result == 0 ? end_part(s, part, err) : result;
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */

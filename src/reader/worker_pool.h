@@ -30,7 +30,7 @@ typedef struct tr_piece {
   tr_bytes from; /* a key that there is */
   tr_bytes to;   /* another, not to be read; empty: read to the end of the source */
   uint64_t most; /* rows after which it is to be cut, or soon after */
-  uint64_t rows; /* out: how many were read */
+  uint64_t rows; /* out: how many were read, of this piece or before, that were not yet told */
   uint64_t work; /* out: rows that had to be looked at, if they are more */
   int is_cut;    /* out: `last` is the key of the last row that was read, the rest is left */
   tr_buffer last;
@@ -41,7 +41,13 @@ typedef struct tr_work {
   /* The first key of the source at or above `from`, into `key`: 1; 0 there is none; -1. */
   int (*first_key)(void *context, int worker, tr_bytes from, tr_buffer *key, tr_error *err);
   tr_code (*read)(void *context, int worker, tr_piece *piece, tr_error *err);
-  /* Makes the worker's present call of the two above fail soon. Any thread. NULL: nothing to do. */
+  /*
+  ** A reader may leave the last rows of a piece for later, since the next piece mostly begins where this one
+  ** ends. When the worker gets no such piece, this is called: now they must be read, and `*rows` says how
+  ** many there were. NULL: nothing is ever left.
+  */
+  tr_code (*settle)(void *context, int worker, uint64_t *rows, tr_error *err);
+  /* Makes the worker's present call of the three above fail soon. Any thread. NULL: nothing to do. */
   void (*interrupt)(void *context, int worker);
   /* When all is read, each worker calls this once, at the same time as others. NULL: nothing to do. */
   tr_code (*finish)(void *context, int worker, tr_error *err);

@@ -88,7 +88,7 @@ static tr_code finish(void *context, int worker, tr_error *err) {
   return TR_OK;
 }
 
-static const tr_work work = {first_key, read_rows, interrupt, finish};
+static const tr_work work = {first_key, read_rows, NULL, interrupt, finish};
 
 /* --- kinds of keys -------------------------------------------------------------------------------- */
 
