@@ -12,59 +12,38 @@
 /* A segment that may not split further (hashes that hardly differ) just grows on. */
 #define MAX_DEPTH 20
 
-/* The part of a limit that an account may have in hand. */
-#define LEASES_OF_LIMIT 8192
-#define LEAST_LEASE 1024
-
-/* 1 if the budget has it. */
-static int lease(tr_memory_budget *budget, uint64_t size) {
-  uint64_t leased = atomic_load_explicit(&budget->leased, memory_order_relaxed);
-  do {
-    if (leased > budget->limit || size > budget->limit - leased) return 0;
-  } while (!atomic_compare_exchange_weak(&budget->leased, &leased, leased + size));
-  return 1;
-}
-
-static tr_code take_from_budget(tr_memory_account *account, uint64_t more, tr_error *err) {
-  tr_memory_budget *budget = account->budget;
-  uint64_t need = account->used + more - account->leased, extra = budget->limit / LEASES_OF_LIMIT;
-  if (extra < LEAST_LEASE) extra = 0;
-  if (lease(budget, need + extra)) {
-    account->leased += need + extra;
-  } else if (lease(budget, need)) {
-    account->leased += need;
-  } else {
-    return tr_error_set(err, TR_TOO_BIG, "the groups need more than the limit of %llu bytes",
-                        (unsigned long long)budget->limit);
-  }
-  account->used += more;
-  return TR_OK;
-}
-
-tr_code tr_memory_account_take(tr_memory_account *account, uint64_t more, tr_error *err) {
-  if (account->budget->limit != 0 && account->used + more > account->leased) {
-    return take_from_budget(account, more, err);
-  }
-  account->used += more;
-  return TR_OK;
-}
-
-void tr_memory_account_close(tr_memory_account *account) {
-  atomic_fetch_sub(&account->budget->leased, account->leased);
-  account->used = account->leased = 0;
-}
-
 static size_t segment_size(uint32_t slots) {
   return sizeof(tr_group_segment) + slots * sizeof(tr_group_slot);
 }
 
-static tr_group_segment *new_segment(uint32_t slots, uint32_t depth) {
-  tr_group_segment *segment = tr_malloc(segment_size(slots));
-  if (segment == NULL) return NULL;
-  memset(segment, 0, segment_size(slots));
-  segment->mask = slots - 1;
-  segment->depth = depth;
-  return segment;
+/* An empty segment. */
+static tr_code new_segment(tr_group_index *index, uint32_t slots, uint32_t depth,
+                           tr_memory_account *account, tr_group_segment **created, tr_error *err) {
+  size_t size = segment_size(slots);
+  void *memory = NULL;
+  tr_code code = index->arena == NULL ? tr_memory_account_take(account, size, err)
+                                      : tr_group_arena_take(index->arena, size, &memory, err);
+  if (code != TR_OK) return code;
+  if (index->arena == NULL) memory = tr_malloc(size);
+  if (memory == NULL) {
+    account->used -= size;
+    return tr_error_no_memory(err);
+  }
+  *created = memset(memory, 0, size);
+  (*created)->mask = slots - 1;
+  (*created)->depth = depth;
+  return TR_OK;
+}
+
+static void free_segment(tr_group_index *index, tr_group_segment *segment,
+                         tr_memory_account *account) {
+  size_t size = segment_size(segment->mask + 1);
+  if (index->arena != NULL) {
+    tr_group_arena_give_back(index->arena, segment, size);
+    return;
+  }
+  account->used -= size;
+  tr_free(segment);
 }
 
 static void put_slot(tr_group_segment *segment, tr_group_slot slot) {
@@ -74,32 +53,29 @@ static void put_slot(tr_group_segment *segment, tr_group_slot slot) {
   segment->count++;
 }
 
-/* What was taken from the account and could not be allocated. */
-static tr_code give_back(tr_memory_account *account, uint64_t size, tr_error *err) {
-  account->used -= size;
-  return tr_error_no_memory(err);
-}
-
 tr_code tr_group_index_init(tr_group_index *index, int shared_bits, tr_memory_account *account,
-                            tr_error *err) {
-  size_t size = sizeof *index->directory + segment_size(FIRST_SLOTS);
+                            tr_group_arena *arena, tr_error *err) {
+  size_t size = sizeof *index->directory;
   tr_code code = tr_memory_account_take(account, size, err);
   if (code != TR_OK) return code;
-  *index = (tr_group_index){.directory = tr_malloc(sizeof *index->directory),
-                            .shared_bits = shared_bits};
-  if (index->directory != NULL) index->directory[0] = new_segment(FIRST_SLOTS, 0);
-  if (index->directory == NULL || index->directory[0] == NULL) {
-    tr_free(index->directory);
-    index->directory = NULL;
-    return give_back(account, size, err);
+  *index =
+      (tr_group_index){.directory = tr_malloc(size), .shared_bits = shared_bits, .arena = arena};
+  if (index->directory == NULL) {
+    account->used -= size;
+    return tr_error_no_memory(err);
   }
-  return TR_OK;
+  code = new_segment(index, FIRST_SLOTS, 0, account, &index->directory[0], err);
+  if (code == TR_OK) return TR_OK;
+  account->used -= size;
+  tr_free(index->directory);
+  index->directory = NULL;
+  return code;
 }
 
 void tr_group_index_free(tr_group_index *index) {
   if (index->directory == NULL) return;
   size_t entries = (size_t)1 << index->depth;
-  for (size_t i = 0; i < entries;) {
+  for (size_t i = 0; i < entries && index->arena == NULL;) {
     tr_group_segment *segment = index->directory[i];
     i += entries >> segment->depth;
     tr_free(segment);
@@ -119,24 +95,26 @@ static void point_to(tr_group_index *index, tr_group_segment *segment, uint32_t 
 static tr_code grow(tr_group_index *index, tr_group_segment *old, uint32_t hash,
                     tr_memory_account *account, tr_error *err) {
   uint32_t slots = old->mask + 1;
-  tr_code code = tr_memory_account_take(account, slots * sizeof(tr_group_slot), err);
+  tr_group_segment *segment;
+  tr_code code = new_segment(index, 2 * slots, old->depth, account, &segment, err);
   if (code != TR_OK) return code;
-  tr_group_segment *segment = new_segment(2 * slots, old->depth);
-  if (segment == NULL) return give_back(account, slots * sizeof(tr_group_slot), err);
   for (uint32_t i = 0; i < slots; i++) {
     if (old->slots[i].at != 0) put_slot(segment, old->slots[i]);
   }
   point_to(index, segment, hash);
-  tr_free(old);
+  free_segment(index, old, account);
   return TR_OK;
 }
 
 static tr_code double_directory(tr_group_index *index, tr_memory_account *account, tr_error *err) {
-  size_t entries = (size_t)1 << index->depth;
-  tr_code code = tr_memory_account_take(account, entries * sizeof *index->directory, err);
+  size_t entries = (size_t)1 << index->depth, size = entries * sizeof *index->directory;
+  tr_code code = tr_memory_account_take(account, size, err);
   if (code != TR_OK) return code;
-  tr_group_segment **directory = tr_malloc(2 * entries * sizeof *directory);
-  if (directory == NULL) return give_back(account, entries * sizeof *directory, err);
+  tr_group_segment **directory = tr_malloc(2 * size);
+  if (directory == NULL) {
+    account->used -= size;
+    return tr_error_no_memory(err);
+  }
   for (size_t i = 0; i < 2 * entries; i++) directory[i] = index->directory[i / 2];
   tr_free(index->directory);
   index->directory = directory;
@@ -148,15 +126,14 @@ static tr_code double_directory(tr_group_index *index, tr_memory_account *accoun
 static tr_code split(tr_group_index *index, tr_group_segment *old, uint32_t hash,
                      tr_memory_account *account, tr_error *err) {
   uint32_t slots = old->mask + 1;
+  tr_group_segment *zero, *one;
   tr_code code = old->depth == index->depth ? double_directory(index, account, err) : TR_OK;
-  if (code == TR_OK) code = tr_memory_account_take(account, segment_size(slots), err);
+  if (code == TR_OK) code = new_segment(index, slots, old->depth + 1, account, &zero, err);
   if (code != TR_OK) return code;
-  tr_group_segment *zero = new_segment(slots, old->depth + 1);
-  tr_group_segment *one = new_segment(slots, old->depth + 1);
-  if (zero == NULL || one == NULL) {
-    tr_free(zero);
-    tr_free(one);
-    return give_back(account, segment_size(slots), err);
+  code = new_segment(index, slots, old->depth + 1, account, &one, err);
+  if (code != TR_OK) {
+    free_segment(index, zero, account);
+    return code;
   }
   uint32_t bit = UINT32_C(1) << (31 - (uint32_t)index->shared_bits - old->depth);
   for (uint32_t i = 0; i < slots; i++) {
@@ -165,7 +142,7 @@ static tr_code split(tr_group_index *index, tr_group_segment *old, uint32_t hash
   }
   point_to(index, zero, hash & ~bit);
   point_to(index, one, hash | bit);
-  tr_free(old);
+  free_segment(index, old, account);
   return TR_OK;
 }
 

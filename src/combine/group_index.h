@@ -13,10 +13,7 @@
 #ifndef TR_COMBINE_GROUP_INDEX_H
 #define TR_COMBINE_GROUP_INDEX_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-
-#include "base/error.h"
+#include "combine/group_arena.h"
 
 /* Asks for the cache line of an address that will be needed soon; any address will do. */
 static inline void tr_prefetch(const void *address) {
@@ -26,28 +23,6 @@ static inline void tr_prefetch(const void *address) {
   (void)address;
 #endif
 }
-
-/* What all tables of a run may use together, in bytes. `{.limit = n}`; thread-safe. */
-typedef struct tr_memory_budget {
-  uint64_t limit; /* 0: none */
-  _Atomic uint64_t leased;
-} tr_memory_budget;
-
-/*
-** What some of the tables use, of one thread at a time: it takes a little more from the budget than it
-** needs at once, so that threads seldom meet there.
-*/
-typedef struct tr_memory_account {
-  uint64_t used;
-  uint64_t leased;
-  tr_memory_budget *budget;
-} tr_memory_account;
-
-/* Takes `more` bytes. TR_TOO_BIG: they are over the limit, and nothing has changed. */
-tr_code tr_memory_account_take(tr_memory_account *account, uint64_t more, tr_error *err);
-
-/* Gives all back to the budget. */
-void tr_memory_account_close(tr_memory_account *account);
 
 typedef struct tr_group_slot {
   uint32_t hash;
@@ -64,11 +39,13 @@ typedef struct tr_group_segment {
 typedef struct tr_group_index {
   tr_group_segment **directory;
   uint32_t depth;
-  int shared_bits; /* leading bits that all hashes have in common: they tell nothing */
+  int shared_bits;       /* leading bits that all hashes have in common: they tell nothing */
+  tr_group_arena *arena; /* of the segments; NULL: each is allocated by itself */
 } tr_group_index;
 
+/* `arena` must outlive the index; NULL: segments are taken from the account. TR_NO_MEMORY, TR_TOO_BIG. */
 tr_code tr_group_index_init(tr_group_index *index, int shared_bits, tr_memory_account *account,
-                            tr_error *err);
+                            tr_group_arena *arena, tr_error *err);
 void tr_group_index_free(tr_group_index *index);
 
 static inline tr_group_segment *tr_group_index_segment(const tr_group_index *index, uint32_t hash) {

@@ -45,9 +45,12 @@ struct tr_group_table {
   tr_group_shape shape;
   int counts_heap; /* whether what accumulators own is taken from the account */
   tr_memory_account *account;
-  uint64_t memory;
+  tr_group_arena *arena; /* of the chunks; NULL: each is allocated by itself */
+  uint64_t memory;       /* taken from the account */
+  uint64_t chunk_memory;
   size_t states_size;
   size_t count;
+  int owns_heap; /* some accumulator may own memory */
   int has_looks; /* a group was met that shows its key in another way */
   tr_group_index index;
   chunk *chunks;
@@ -98,7 +101,14 @@ static tr_code add_chunk_slot(tr_group_table *table, tr_error *err) {
   return TR_OK;
 }
 
-/* A chunk with room for `size` bytes, a fifth of all that there is then; it becomes the last one. */
+static tr_code allocate_chunk(tr_group_table *table, size_t size, void **data, tr_error *err) {
+  tr_code code = take_memory(table, size, err);
+  if (code != TR_OK) return code;
+  *data = tr_malloc(size);
+  return *data == NULL ? give_back(table, size, err) : TR_OK;
+}
+
+/* A chunk with room for `size` bytes, a ninth of all that there is then; it becomes the last one. */
 static tr_code add_chunk(tr_group_table *table, size_t size, tr_error *err) {
   if (table->chunk_count == MAX_CHUNKS) {
     return tr_error_set(err, TR_TOO_BIG, "%llu groups: more than 32 GiB",
@@ -106,14 +116,15 @@ static tr_code add_chunk(tr_group_table *table, size_t size, tr_error *err) {
   }
   tr_code code = add_chunk_slot(table, err);
   if (code != TR_OK) return code;
-  size_t chunk_size = (size_t)(table->memory / 4) & ~(size_t)(FIRST_CHUNK_SIZE - 1);
+  size_t chunk_size = (size_t)(table->chunk_memory / 8) & ~(size_t)(FIRST_CHUNK_SIZE - 1);
   if (chunk_size < FIRST_CHUNK_SIZE) chunk_size = FIRST_CHUNK_SIZE;
   if (chunk_size > CHUNK_SIZE) chunk_size = CHUNK_SIZE;
   if (chunk_size < UNIT + size) chunk_size = UNIT + size;
-  code = take_memory(table, chunk_size, err);
+  void *data;
+  code = table->arena == NULL ? allocate_chunk(table, chunk_size, &data, err)
+                              : tr_group_arena_take(table->arena, chunk_size, &data, err);
   if (code != TR_OK) return code;
-  uint8_t *data = tr_malloc(chunk_size);
-  if (data == NULL) return give_back(table, chunk_size, err);
+  table->chunk_memory += chunk_size;
   table->chunks[table->chunk_count++] = (chunk){data, chunk_size, UNIT};
   return TR_OK;
 }
@@ -130,6 +141,12 @@ static void free_states(const tr_group_table *table, const tr_group *group, int 
 /* A state's own memory, for the account. */
 static size_t heap_of(const aggregate_plan *plan, const void *state) {
   return plan->combine->fn->heap_size == NULL ? 0 : plan->combine->fn->heap_size(state);
+}
+
+/* Notes that a state may own memory, which is then to be freed. */
+static void note_heap(tr_group_table *table, const aggregate_plan *plan, const void *state) {
+  if (table->owns_heap || plan->combine->fn->free_accumulator == NULL) return;
+  table->owns_heap = plan->combine->fn->heap_size == NULL || heap_of(plan, state) > 0;
 }
 
 /* Makes a group with empty accumulators. A failure leaves the table as it was. */
@@ -156,6 +173,7 @@ static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_
       free_states(table, group, i);
       return code;
     }
+    note_heap(table, plan, state);
   }
   last->used += size;
   table->count++;
@@ -257,6 +275,7 @@ static tr_code add_input(tr_group_table *table, const aggregate_plan *plan, void
   }
   size_t before = table->counts_heap ? heap_of(plan, state) : 0;
   tr_code code = combine->fn->add_input(combine, state, arguments, err);
+  note_heap(table, plan, state);
   if (code == TR_OK && table->counts_heap) code = account_heap(table, plan, state, before, err);
   return code;
 }
@@ -316,6 +335,7 @@ tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *
     void *state = states_of(into) + plan->state_offset;
     size_t before = table->counts_heap ? heap_of(plan, state) : 0;
     code = combine->fn->merge_accumulators(combine, state, tr_group_state(from, group, i), err);
+    note_heap(table, plan, state);
     if (code == TR_OK && table->counts_heap) code = account_heap(table, plan, state, before, err);
   }
   return code;
@@ -336,7 +356,8 @@ static int first_input_of(const tr_group_aggregate *aggregate) {
 }
 
 tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
-                              tr_memory_account *account, tr_group_table **created, tr_error *err) {
+                              tr_memory_account *account, tr_group_arena *arena,
+                              tr_group_table **created, tr_error *err) {
   size_t size = sizeof(tr_group_table) + (size_t)shape->aggregate_count * sizeof(aggregate_plan);
   *created = NULL;
   tr_code code = tr_memory_account_take(account, size, err);
@@ -350,6 +371,7 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
   table->shape = *shape;
   table->counts_heap = account->budget->limit != 0;
   table->account = account;
+  table->arena = arena;
   for (int i = 0; i < shape->aggregate_count; i++) {
     const tr_group_aggregate *aggregate = &shape->aggregates[i];
     const tr_combine_fn *fn = aggregate->combine.fn;
@@ -359,7 +381,7 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
     table->states_size += (aggregate->combine.fn->state_size + 7) & ~(size_t)7;
   }
   uint64_t before = account->used;
-  code = tr_group_index_init(&table->index, shared_bits, account, err);
+  code = tr_group_index_init(&table->index, shared_bits, account, arena, err);
   table->memory = size + (account->used - before);
   if (code != TR_OK) {
     account->used -= size;
@@ -409,16 +431,14 @@ const void *tr_group_state(const tr_group_table *table, const tr_group *group, i
 
 void tr_group_table_free(tr_group_table *table) {
   if (table == NULL) return;
-  int is_to_free = 0;
-  for (int i = 0; i < table->shape.aggregate_count; i++) {
-    is_to_free |= table->plans[i].combine->fn->free_accumulator != NULL;
-  }
   tr_group_table_cursor cursor = {0};
   for (const tr_group *group;
-       is_to_free && (group = tr_group_table_next(table, &cursor)) != NULL;) {
+       table->owns_heap && (group = tr_group_table_next(table, &cursor)) != NULL;) {
     free_states(table, group, table->shape.aggregate_count);
   }
-  for (size_t i = 0; i < table->chunk_count; i++) tr_free(table->chunks[i].data);
+  for (size_t i = 0; i < table->chunk_count && table->arena == NULL; i++) {
+    tr_free(table->chunks[i].data);
+  }
   tr_free(table->chunks);
   tr_group_index_free(&table->index);
   tr_free(table);

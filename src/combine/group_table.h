@@ -15,6 +15,7 @@
 #define TR_COMBINE_GROUP_TABLE_H
 
 #include "combine/combine.h"
+#include "combine/group_arena.h"
 #include "combine/group_index.h"
 #include "combine/group_key.h"
 
@@ -41,11 +42,13 @@ typedef struct tr_group_table tr_group_table;
 typedef struct tr_group tr_group;
 
 /*
-** A table of groups whose hashes have their first `shared_bits` bits in common. `account` is where its
-** memory is taken from. TR_NO_MEMORY, TR_TOO_BIG.
+** A table of groups whose hashes have their first `shared_bits` bits in common. Its memory is taken from
+** `account`, but for the groups themselves if there is an `arena`, which must outlive it. TR_NO_MEMORY,
+** TR_TOO_BIG.
 */
 tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
-                              tr_memory_account *account, tr_group_table **table, tr_error *err);
+                              tr_memory_account *account, tr_group_arena *arena,
+                              tr_group_table **table, tr_error *err);
 
 /* The group of a row, made if it is not there. TR_NO_MEMORY, TR_TOO_BIG: the table is as it was. */
 tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *row, tr_group **group,
@@ -91,7 +94,7 @@ tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *
 
 size_t tr_group_table_count(const tr_group_table *table);
 
-/* Bytes taken from the account, but for what accumulators own. */
+/* Bytes taken from the account, what accumulators own among them only under a limit. */
 uint64_t tr_group_table_memory(const tr_group_table *table);
 
 /* All groups, in the order in which they were first seen. All zero is the beginning. */

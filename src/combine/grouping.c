@@ -28,11 +28,13 @@
 #define ONE_TABLE_MEMORY ((uint64_t)3 << 20)
 #define LEAST_LIMIT ((uint64_t)64 << 20)
 
-/* Buffers, in bytes: the first one of a part; how much of its part it may take later. */
-#define FIRST_BUFFER ((size_t)16 << 10)
-#define LEAST_FULL_BUFFER ((size_t)128 << 10)
-#define MOST_BUFFER ((size_t)1 << 20)
-#define BUFFER_SHARE 4
+/*
+** The buffer of a part, in bytes: so many rows that working them off is worth a part's way into the caches;
+** or, under a limit, all of them together at most a share of that.
+*/
+#define BUFFER ((size_t)64 << 10)
+#define LEAST_BUFFER ((size_t)1 << 10)
+#define BUFFERS_SHARE 16
 
 /* Rows that are looked up together, and how far ahead of them memory is asked for. */
 #define TOGETHER 16
@@ -57,9 +59,8 @@ typedef struct long_head {
 
 typedef struct hash_part {
   tr_group_table *table; /* NULL: it is among the shared parts */
-  uint64_t table_memory; /* when rows were last added */
-  uint8_t *rows;         /* NULL: nothing waits */
-  size_t used, capacity;
+  uint8_t *rows;         /* in the grouping's buffers */
+  size_t used;
 } hash_part;
 
 /* A part of several groupings. */
@@ -72,6 +73,7 @@ typedef struct shared_part {
 struct tr_group_parts {
   tr_group_shape shape;
   tr_memory_budget budget;
+  tr_group_arena *arena;
   atomic_int is_used; /* a grouping was cut */
   shared_part parts[PARTS];
 };
@@ -86,7 +88,10 @@ struct tr_grouping {
   tr_memory_account account;
   tr_group_table *table; /* NULL: it is cut into parts */
   hash_part *parts;
-  tr_group_parts *shared; /* NULL: the parts are its own */
+  size_t buffer_size;      /* of each part; 0: rows do not wait */
+  tr_group_arena *buffers; /* NULL: flushed */
+  tr_group_arena *arena;   /* of the parts; NULL: that of the shared ones is used */
+  tr_group_parts *shared;  /* NULL: the parts are its own */
   int owns_shared;
   tr_group_row *rows; /* the keys of the rows in hand; their bytes are in `scratch` */
   tr_buffer scratch;
@@ -177,7 +182,8 @@ static tr_code open_part(tr_grouping *grouping, int number, tr_group_table **tab
   shared_part *part = &grouping->shared->parts[number];
   pthread_mutex_lock(&part->mutex);
   if (part->table == NULL) {
-    code = tr_group_table_create(&grouping->shape, PART_BITS, &part->account, &part->table, err);
+    code = tr_group_table_create(&grouping->shape, PART_BITS, &part->account,
+                                 grouping->shared->arena, &part->table, err);
   }
   *table = part->table;
   if (code != TR_OK) pthread_mutex_unlock(&part->mutex);
@@ -209,7 +215,6 @@ static tr_code work_off_all(tr_grouping *grouping, hash_part *p, tr_group_table 
     code = work_off_some(grouping, table, rows, count, err);
   }
   p->used = 0;
-  p->table_memory = tr_group_table_memory(table);
   return code;
 }
 
@@ -222,35 +227,6 @@ static tr_code work_off(tr_grouping *grouping, hash_part *p, tr_error *err) {
   code = work_off_all(grouping, p, table, err);
   close_part(grouping, number_of(grouping, p));
   return code;
-}
-
-/* How large the buffer of a part should be by now. */
-static size_t wanted_capacity(const hash_part *p) {
-  if (p->capacity == 0) return FIRST_BUFFER;
-  size_t share = (size_t)(p->table_memory / BUFFER_SHARE);
-  size_t most = share < LEAST_FULL_BUFFER ? LEAST_FULL_BUFFER
-                : share > MOST_BUFFER     ? MOST_BUFFER
-                                          : share;
-  return 2 * p->capacity <= most ? 2 * p->capacity : p->capacity;
-}
-
-/*
-** Makes the buffer of a part larger, if it should be and there is memory for it. Only rows that wait
-** depend on it, so running into the limit is no error here.
-*/
-static tr_code grow_buffer(tr_grouping *grouping, hash_part *p, tr_error *err) {
-  size_t capacity = wanted_capacity(p);
-  if (capacity <= p->capacity) return TR_OK;
-  if (tr_memory_account_take(&grouping->account, capacity - p->capacity, NULL) != TR_OK)
-    return TR_OK;
-  uint8_t *rows = tr_realloc(p->rows, capacity);
-  if (rows == NULL) {
-    grouping->account.used -= capacity - p->capacity;
-    return tr_error_no_memory(err);
-  }
-  p->rows = rows;
-  p->capacity = capacity;
-  return TR_OK;
 }
 
 /* Adds a row at once. */
@@ -273,11 +249,10 @@ static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *ro
   hash_part *p = &grouping->parts[part_of(row->hash)];
   size_t need = MOST_HEAD_SIZE + row->info.size + row->exact_size +
                 tr_group_key_bound(inputs, grouping->shape.input_count);
-  if (need > p->capacity - p->used) {
+  if (need > grouping->buffer_size - p->used) {
     tr_code code = work_off(grouping, p, err);
-    if (code == TR_OK) code = grow_buffer(grouping, p, err);
     if (code != TR_OK) return code;
-    if (need > p->capacity) return add_to_part(grouping, row, inputs, err);
+    if (need > grouping->buffer_size) return add_to_part(grouping, row, inputs, err);
   }
   p->used += write_row(p->rows + p->used, row, inputs, grouping->shape.input_count);
   tr_prefetch(p->rows + p->used + LINE); /* the next row of this part comes much later */
@@ -290,9 +265,23 @@ static void free_parts(tr_grouping *grouping) {
   if (grouping->parts == NULL) return;
   for (int i = 0; i < PARTS; i++) {
     tr_group_table_free(grouping->parts[i].table);
-    tr_free(grouping->parts[i].rows);
   }
   tr_free(grouping->parts);
+}
+
+/* Makes the buffers; without memory for them rows do not wait. */
+static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
+  uint64_t limit = grouping->account.budget->limit;
+  size_t size = BUFFER;
+  while (limit != 0 && size * PARTS > limit / BUFFERS_SHARE) size /= 2;
+  tr_code code = tr_group_arena_create(grouping->account.budget, &grouping->buffers, err);
+  if (code != TR_OK || size < LEAST_BUFFER) return code;
+  void *rows;
+  code = tr_group_arena_take(grouping->buffers, size * PARTS, &rows, err);
+  if (code != TR_OK) return code == TR_TOO_BIG ? TR_OK : code;
+  for (size_t i = 0; i < PARTS; i++) grouping->parts[i].rows = (uint8_t *)rows + i * size;
+  grouping->buffer_size = size;
+  return TR_OK;
 }
 
 /* Adds a group of another table. */
@@ -317,9 +306,13 @@ static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
   grouping->parts = tr_malloc(size);
   if (grouping->parts == NULL) return tr_error_no_memory(err);
   memset(grouping->parts, 0, size);
+  code = make_buffers(grouping, err);
+  if (code == TR_OK && grouping->shared == NULL) {
+    code = tr_group_arena_create(grouping->account.budget, &grouping->arena, err);
+  }
   for (int i = 0; i < PARTS && code == TR_OK && grouping->shared == NULL; i++) {
-    tr_group_table **table = &grouping->parts[i].table;
-    code = tr_group_table_create(&grouping->shape, PART_BITS, &grouping->account, table, err);
+    code = tr_group_table_create(&grouping->shape, PART_BITS, &grouping->account, grouping->arena,
+                                 &grouping->parts[i].table, err);
   }
   if (grouping->shared != NULL) atomic_store(&grouping->shared->is_used, 1);
   grouping->table = NULL;
@@ -365,7 +358,7 @@ static tr_code create(const tr_group_shape *shape, tr_group_parts *shared, tr_gr
   }
   if (code == TR_OK && recent > 0) memset(grouping->recent, 0, recent);
   if (code == TR_OK) {
-    code = tr_group_table_create(shape, 0, &grouping->account, &grouping->table, err);
+    code = tr_group_table_create(shape, 0, &grouping->account, NULL, &grouping->table, err);
   }
   if (code != TR_OK) {
     tr_grouping_free(grouping);
@@ -497,13 +490,11 @@ tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {
   if (grouping->table != NULL) return TR_OK;
   tr_code code = TR_OK;
   for (int i = 0; i < PARTS && code == TR_OK; i++) {
-    hash_part *p = &grouping->parts[i];
-    code = work_off(grouping, p, err);
-    tr_free(p->rows);
-    grouping->account.used -= p->capacity;
-    p->rows = NULL;
-    p->capacity = 0;
+    code = work_off(grouping, &grouping->parts[i], err);
   }
+  tr_group_arena_free(grouping->buffers);
+  grouping->buffers = NULL;
+  grouping->buffer_size = 0;
   return code;
 }
 
@@ -577,8 +568,14 @@ size_t tr_grouping_count(const tr_grouping *grouping) {
   return count;
 }
 
+static uint64_t arena_memory(tr_group_arena *arena) {
+  return arena == NULL ? 0 : tr_group_arena_memory(arena);
+}
+
 uint64_t tr_grouping_memory(const tr_grouping *grouping) {
-  uint64_t used = grouping->account.used;
+  const tr_group_parts *shared = grouping->shared;
+  uint64_t used = grouping->account.used + arena_memory(grouping->buffers) +
+                  arena_memory(shared == NULL ? grouping->arena : shared->arena);
   for (int i = 0; i < PARTS && grouping->shared != NULL; i++) {
     used += grouping->shared->parts[i].account.used;
   }
@@ -605,6 +602,8 @@ void tr_grouping_free(tr_grouping *grouping) {
   if (grouping == NULL) return;
   tr_group_table_free(grouping->table);
   free_parts(grouping);
+  tr_group_arena_free(grouping->buffers);
+  tr_group_arena_free(grouping->arena);
   tr_buffer_free(&grouping->scratch);
   tr_free(grouping->inputs);
   tr_free(grouping->rows);
@@ -623,6 +622,11 @@ tr_code tr_group_parts_create(const tr_group_shape *shape, tr_group_parts **crea
   memset(parts, 0, sizeof *parts);
   parts->shape = *shape;
   parts->budget.limit = shape->memory_limit;
+  tr_code code = tr_group_arena_create(&parts->budget, &parts->arena, err);
+  if (code != TR_OK) {
+    tr_free(parts);
+    return code;
+  }
   for (int i = 0; i < PARTS; i++) {
     parts->parts[i].account.budget = &parts->budget;
     pthread_mutex_init(&parts->parts[i].mutex, NULL);
@@ -637,5 +641,6 @@ void tr_group_parts_free(tr_group_parts *parts) {
     tr_group_table_free(parts->parts[i].table);
     pthread_mutex_destroy(&parts->parts[i].mutex);
   }
+  tr_group_arena_free(parts->arena);
   tr_free(parts);
 }

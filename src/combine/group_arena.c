@@ -1,0 +1,150 @@
+/*
+** Blocks of an eighth of all that there is, so that little is taken in vain. A large one begins where a large
+** page can: it is allocated with so much more that there is such a place in it, and what lies before
+** and behind is never touched, so that the system need not provide it.
+*/
+#include "combine/group_arena.h"
+
+#include <pthread.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "base/memory.h"
+
+#define LINE 64
+#define LARGE_PAGE ((size_t)2 << 20)
+#define FIRST_BLOCK LARGE_PAGE
+#define LARGEST_BLOCK ((size_t)32 << 20)
+
+typedef struct block {
+  struct block *next;
+  uint8_t *begin; /* at a multiple of LINE, or of LARGE_PAGE */
+  size_t size, used;
+} block;
+
+/* A piece that was given back. */
+typedef struct spare {
+  struct spare *next;
+  size_t size;
+} spare;
+
+/* Spares are kept by the logarithm of their size. */
+#define CLASSES 64
+
+struct tr_group_arena {
+  pthread_mutex_t mutex;
+  tr_memory_account account;
+  block *blocks; /* the first one is the one in use */
+  spare *spares[CLASSES];
+};
+
+tr_code tr_group_arena_create(tr_memory_budget *budget, tr_group_arena **created, tr_error *err) {
+  tr_group_arena *arena = tr_malloc(sizeof *arena);
+  *created = arena;
+  if (arena == NULL) return tr_error_no_memory(err);
+  *arena = (tr_group_arena){.account.budget = budget};
+  pthread_mutex_init(&arena->mutex, NULL);
+  return TR_OK;
+}
+
+static void ask_for_large_pages(const block *b) {
+#if defined(MADV_HUGEPAGE)
+  /* A wish: whether it is granted does not matter. */
+  if (b->size >= LARGE_PAGE) madvise(b->begin, b->size, MADV_HUGEPAGE);
+#else
+  (void)b;
+#endif
+}
+
+/* A block with room for `size` bytes, which becomes the one in use. */
+static tr_code add_block(tr_group_arena *arena, size_t size, tr_error *err) {
+  tr_code code = tr_memory_account_take(&arena->account, size, err);
+  if (code != TR_OK) return code;
+  size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : LINE;
+  block *b = tr_malloc(sizeof *b + alignment + size);
+  if (b == NULL) {
+    arena->account.used -= size;
+    return tr_error_no_memory(err);
+  }
+  uintptr_t first = (uintptr_t)(b + 1);
+  size_t skipped = (alignment - first % alignment) % alignment;
+  *b = (block){arena->blocks, (uint8_t *)(b + 1) + skipped, size, 0};
+  arena->blocks = b;
+  ask_for_large_pages(b);
+  return TR_OK;
+}
+
+/* How large the next block should be: in whole large pages, where it has any. */
+static size_t wanted_size(const tr_group_arena *arena, size_t size) {
+  uint64_t limit = arena->account.budget->limit;
+  size_t wanted = (size_t)(arena->account.used / 8);
+  if (wanted < FIRST_BLOCK) wanted = FIRST_BLOCK;
+  if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
+  if (limit != 0 && wanted > limit / 64) wanted = (size_t)(limit / 64);
+  if (wanted < size) wanted = size;
+  return wanted < LARGE_PAGE ? wanted : (wanted + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+}
+
+static size_t round_up(size_t size) {
+  return (size + LINE - 1) & ~(size_t)(LINE - 1);
+}
+
+static spare **spares_of(tr_group_arena *arena, size_t size) {
+  int class = 0;
+  while (size >>= 1) class ++;
+  return &arena->spares[class];
+}
+
+tr_code tr_group_arena_take(tr_group_arena *arena, size_t size, void **piece, tr_error *err) {
+  tr_code code = TR_OK;
+  size = round_up(size);
+  pthread_mutex_lock(&arena->mutex);
+  spare **spares = spares_of(arena, size);
+  if (*spares != NULL && (*spares)->size == size) {
+    *piece = *spares;
+    *spares = (*spares)->next;
+    pthread_mutex_unlock(&arena->mutex);
+    return TR_OK;
+  }
+  if (arena->blocks == NULL || arena->blocks->size - arena->blocks->used < size) {
+    code = add_block(arena, wanted_size(arena, size), NULL);
+    if (code != TR_OK) code = add_block(arena, size, err); /* the last of what there is */
+  }
+  if (code == TR_OK) {
+    *piece = arena->blocks->begin + arena->blocks->used;
+    arena->blocks->used += size;
+  }
+  pthread_mutex_unlock(&arena->mutex);
+  return code;
+}
+
+void tr_group_arena_give_back(tr_group_arena *arena, void *piece, size_t size) {
+  spare *given = piece;
+  size = round_up(size);
+  pthread_mutex_lock(&arena->mutex);
+  spare **spares = spares_of(arena, size);
+  *given = (spare){*spares, size};
+  *spares = given;
+  pthread_mutex_unlock(&arena->mutex);
+}
+
+uint64_t tr_group_arena_memory(tr_group_arena *arena) {
+  pthread_mutex_lock(&arena->mutex);
+  uint64_t memory = arena->account.used;
+  pthread_mutex_unlock(&arena->mutex);
+  return memory;
+}
+
+void tr_group_arena_free(tr_group_arena *arena) {
+  if (arena == NULL) return;
+  for (block *b = arena->blocks; b != NULL;) {
+    block *next = b->next;
+    tr_free(b);
+    b = next;
+  }
+  tr_memory_account_close(&arena->account);
+  pthread_mutex_destroy(&arena->mutex);
+  tr_free(arena);
+}
