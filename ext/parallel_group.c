@@ -64,11 +64,9 @@ static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
 
 int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan) {
   tr_run_report *report = tr_run_report_of(host);
-  const char *reason = report == NULL ? "out of memory" : reason_against(host, plan);
-  if (report != NULL) {
-    tr_run_report_begin(report, plan->source.schema, plan->source.name);
-    report->reason = reason;
-  }
+  if (report == NULL) return -1;
+  if (tr_run_report_begin(report, plan->source.schema, plan->source.name) != TR_OK) return -1;
+  const char *reason = report->reason = reason_against(host, plan);
   if (reason != NULL) return 0;
   return plan->workers > 0 ? plan->workers : count_cores();
 }
@@ -95,6 +93,16 @@ static int first_key(void *context, int worker, tr_bytes from, tr_buffer *key, t
   return tr_group_worker_first_key(((parallel_run *)context)->workers[worker], from, key, err);
 }
 
+static int last_key(void *context, int worker, tr_bytes below, tr_buffer *key, tr_error *err) {
+  return tr_group_worker_last_key(((parallel_run *)context)->workers[worker], below, key, err);
+}
+
+static int key_behind(void *context, int worker, tr_bytes from, uint32_t rows, tr_buffer *key,
+                      tr_error *err) {
+  return tr_group_worker_key_behind(((parallel_run *)context)->workers[worker], from, rows, key,
+                                    err);
+}
+
 static tr_code read_piece(void *context, int worker, tr_piece *piece, tr_error *err) {
   return tr_group_worker_read(((parallel_run *)context)->workers[worker], piece, err);
 }
@@ -112,7 +120,8 @@ static tr_code finish(void *context, int worker, tr_error *err) {
   return tr_grouping_finish(tr_group_worker_grouping(run->workers[worker]), err);
 }
 
-static const tr_work work = {first_key, read_piece, settle, interrupt_worker, finish};
+static const tr_work work = {first_key, last_key,         key_behind, read_piece,
+                             settle,    interrupt_worker, finish};
 
 /* Opens the workers: 1, 0 it cannot be, -1. */
 static int open_workers(parallel_run *run, int count, const char **reason, tr_error *err) {

@@ -29,7 +29,7 @@ typedef struct tr_parallel_group {
 /*
 ** How many workers the plan is for: 0 if it is to run on the caller's connection, since the source has no
 ** key or is small; tranche_last_run() then knows why. One worker is a thread, too: its connection reads
-** through a memory map, which the caller's seldom does.
+** through a memory map, which the caller's seldom does. -1: out of memory.
 */
 int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan);
 
@@ -72,6 +72,10 @@ int tr_group_worker_find_ends(tr_group_worker *worker, tr_buffer *first, tr_buff
 /* As tr_work wants them. */
 int tr_group_worker_first_key(tr_group_worker *worker, tr_bytes from, tr_buffer *key,
                               tr_error *err);
+int tr_group_worker_last_key(tr_group_worker *worker, tr_bytes below, tr_buffer *key,
+                             tr_error *err);
+int tr_group_worker_key_behind(tr_group_worker *worker, tr_bytes from, uint32_t rows,
+                               tr_buffer *key, tr_error *err);
 tr_code tr_group_worker_read(tr_group_worker *worker, tr_piece *piece, tr_error *err);
 tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error *err);
 

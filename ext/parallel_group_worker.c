@@ -47,6 +47,9 @@
 
 typedef enum form { AHEAD, BOUNDED, NARROW, FORMS } form;
 
+/* Keys that are looked up besides the first one at a bound. */
+typedef enum look_up { LAST, LAST_BELOW, BEHIND, LOOK_UPS } look_up;
+
 /* A statement for pieces, with a bound at its end or without. */
 typedef struct piece_statement {
   sqlite3_stmt *stmt;
@@ -68,7 +71,9 @@ struct tr_group_worker {
   tr_source_table source; /* as this connection sees it */
   tr_statement_reader *keys;
   tr_buffer key_scratch;
+  tr_buffer bound; /* of a look-up */
   piece_statement statements[FORMS][2];
+  sqlite3_stmt *look_ups[LOOK_UPS];
   reading_ahead ahead;
   /* Of the run. */
   const tr_parallel_group *job;
@@ -140,11 +145,17 @@ static void append_key_column(const tr_source_table *source, int i, sqlite3_str 
                           sql);
 }
 
-static void append_key(const tr_group_worker *worker, sqlite3_str *sql) {
+/* Appends the columns of the key, each with `suffix`. */
+static void append_key_with(const tr_group_worker *worker, const char *suffix, sqlite3_str *sql) {
   for (int i = 0; i < key_size(worker); i++) {
     if (i > 0) sqlite3_str_appendall(sql, ", ");
     append_key_column(&worker->source, i, sql);
+    sqlite3_str_appendall(sql, suffix);
   }
+}
+
+static void append_key(const tr_group_worker *worker, sqlite3_str *sql) {
+  append_key_with(worker, "", sql);
 }
 
 /* ` AND (k1, k2) >= (?3, ?4)` */
@@ -222,6 +233,10 @@ static void drop_statements(tr_group_worker *worker) {
       worker->statements[f][i] = (piece_statement){.stmt = NULL};
     }
   }
+  for (int l = 0; l < LOOK_UPS; l++) {
+    sqlite3_finalize(worker->look_ups[l]);
+    worker->look_ups[l] = NULL;
+  }
   worker->ahead.stmt = NULL;
 }
 
@@ -234,6 +249,7 @@ static void release_worker(void *pointer) {
   tr_statement_reader_free(worker->keys);
   tr_source_table_free(&worker->source);
   tr_buffer_free(&worker->key_scratch);
+  tr_buffer_free(&worker->bound);
   tr_buffer_free(&worker->ahead.reached);
   tr_buffer_free(&worker->ahead.open);
   tr_buffer_free(&worker->ahead.end);
@@ -355,48 +371,6 @@ int tr_group_worker_first_key(tr_group_worker *worker, tr_bytes from, tr_buffer 
   return found;
 }
 
-static int find_last_key(tr_group_worker *worker, tr_buffer *key, tr_error *err) {
-  const tr_source_table *source = &worker->source;
-  sqlite3_stmt *stmt;
-  sqlite3_str *sql = sqlite3_str_new(worker->db);
-  sqlite3_str_appendall(sql, "SELECT ");
-  append_key(worker, sql);
-  sqlite3_str_appendall(sql, " FROM ");
-  tr_sql_append_table(sql, source->schema, source->name);
-  sqlite3_str_appendall(sql, " ORDER BY ");
-  for (int i = 0; i < key_size(worker); i++) {
-    if (i > 0) sqlite3_str_appendall(sql, ", ");
-    append_key_column(source, i, sql);
-    sqlite3_str_appendall(sql, " DESC");
-  }
-  sqlite3_str_appendall(sql, " LIMIT 1");
-  if (tr_sql_prepare(worker->db, sql, &stmt, err) != TR_OK) return -1;
-  int found = -1, rc = sqlite3_step(stmt);
-  sqlite3_value *values[TR_KEY_COLUMNS_MAX];
-  tr_bytes last;
-  if (rc == SQLITE_DONE) {
-    found = 0;
-  } else if (rc != SQLITE_ROW) {
-    tr_error_of_sqlite(err, worker->db, rc);
-  } else {
-    for (int i = 0; i < key_size(worker); i++) values[i] = sqlite3_column_value(stmt, i);
-    tr_code code =
-        tr_key_of_row(source, TR_GROUP_FUNCTION, values, &worker->key_scratch, &last, err);
-    if (code == TR_OK) code = tr_buffer_set(key, last, err);
-    found = code == TR_OK ? 1 : -1;
-  }
-  sqlite3_finalize(stmt);
-  return found;
-}
-
-int tr_group_worker_find_ends(tr_group_worker *worker, tr_buffer *first, tr_buffer *last,
-                              tr_error *err) {
-  int found = tr_group_worker_first_key(worker, (tr_bytes){NULL, 0}, first, err);
-  return found == 1 ? find_last_key(worker, last, err) : found;
-}
-
-/* --- pieces ------------------------------------------------------------------------------------------- */
-
 /* Binds the values of a key that there is, from parameter `*parameter` on. */
 static tr_code bind_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_bytes key, int *parameter,
                         tr_error *err) {
@@ -413,6 +387,92 @@ static tr_code bind_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_bytes ke
   }
   return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, worker->db, rc);
 }
+
+/* The key in a statement's row. */
+static tr_code read_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_buffer *key,
+                        tr_error *err) {
+  key->size = 0;
+  if (worker->source.key.form == TR_KEY_ROWID) {
+    uint8_t bytes[TR_ROWID_KEY_SIZE];
+    tr_byte_key_of_rowid(sqlite3_column_int64(stmt, 0), bytes);
+    return tr_buffer_append(key, (tr_bytes){bytes, sizeof bytes}, err);
+  }
+  tr_code code = TR_OK;
+  for (int i = 0; i < key_size(worker) && code == TR_OK; i++) {
+    tr_value value = tr_value_of_sqlite(sqlite3_column_value(stmt, i));
+    code = tr_byte_key_append(key, &value, err);
+  }
+  return code;
+}
+
+static sqlite3_str *look_up_sql(const tr_group_worker *worker, look_up l) {
+  static const struct {
+    const char *operator; /* NULL: there is no bound */
+    const char *order;
+    const char *limit;
+  } forms[LOOK_UPS] = {
+      [LAST] = {NULL, " DESC", " LIMIT 1"},
+      [LAST_BELOW] = {"<", " DESC", " LIMIT 1"},
+      [BEHIND] = {">=", "", " LIMIT 1 OFFSET ?"},
+  };
+  const tr_source_table *source = &worker->source;
+  sqlite3_str *sql = sqlite3_str_new(worker->db);
+  int parameter = 0;
+  sqlite3_str_appendall(sql, "SELECT ");
+  append_key_with(worker, "", sql);
+  sqlite3_str_appendall(sql, " FROM ");
+  tr_sql_append_table(sql, source->schema, source->name);
+  if (forms[l].operator!= NULL) {
+    sqlite3_str_appendall(sql, " WHERE ");
+    append_bound(worker, forms[l].operator, & parameter, sql);
+  }
+  sqlite3_str_appendall(sql, " ORDER BY ");
+  append_key_with(worker, forms[l].order, sql);
+  sqlite3_str_appendall(sql, forms[l].limit);
+  return sql;
+}
+
+/* Looks a key up: 1, 0, -1. `bound` and `rows` are for the forms that have them. */
+static int look_up_key(tr_group_worker *worker, look_up l, tr_bytes bound, uint32_t rows,
+                       tr_buffer *key, tr_error *err) {
+  sqlite3_stmt **stmt = &worker->look_ups[l];
+  int parameter = 1, rc = SQLITE_OK;
+  tr_code code = TR_OK;
+  if (*stmt == NULL) code = tr_sql_prepare(worker->db, look_up_sql(worker, l), stmt, err);
+  if (code == TR_OK && l != LAST) code = bind_key(worker, *stmt, bound, &parameter, err);
+  if (code != TR_OK) return -1;
+  if (l == BEHIND) rc = sqlite3_bind_int64(*stmt, parameter, rows);
+  if (rc == SQLITE_OK) rc = sqlite3_step(*stmt);
+  if (rc == SQLITE_ROW)
+    code = read_key(worker, *stmt, key, err);
+  else if (rc != SQLITE_DONE)
+    code = tr_error_of_sqlite(err, worker->db, rc);
+  sqlite3_reset(*stmt);
+  return code != TR_OK ? -1 : rc == SQLITE_ROW;
+}
+
+/* A bound that is no key need not be one of values: the key behind it serves as well. */
+int tr_group_worker_last_key(tr_group_worker *worker, tr_bytes below, tr_buffer *key,
+                             tr_error *err) {
+  int found = 0;
+  if (below.size > 0) found = tr_group_worker_first_key(worker, below, &worker->bound, err);
+  if (found < 0) return -1;
+  return look_up_key(worker, found == 0 ? LAST : LAST_BELOW, tr_buffer_bytes(&worker->bound), 0,
+                     key, err);
+}
+
+int tr_group_worker_key_behind(tr_group_worker *worker, tr_bytes from, uint32_t rows,
+                               tr_buffer *key, tr_error *err) {
+  return look_up_key(worker, BEHIND, from, rows, key, err);
+}
+
+int tr_group_worker_find_ends(tr_group_worker *worker, tr_buffer *first, tr_buffer *last,
+                              tr_error *err) {
+  int found = tr_group_worker_first_key(worker, (tr_bytes){NULL, 0}, first, err);
+  return found == 1 ? tr_group_worker_last_key(worker, (tr_bytes){NULL, 0}, last, err) : found;
+}
+
+/* --- pieces ------------------------------------------------------------------------------------------- */
 
 /* Binds the bounds of a statement; `to` is empty where it has no end. */
 static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, tr_bytes from, tr_bytes to,
@@ -438,23 +498,6 @@ static tr_code explain(tr_group_worker *worker, int rc, tr_error *err) {
 
 static tr_code commit_or_explain(tr_group_worker *worker, tr_error *err) {
   return commit(worker) == TR_OK ? TR_OK : explain(worker, SQLITE_ERROR, err);
-}
-
-/* The key in a statement's row. */
-static tr_code read_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_buffer *key,
-                        tr_error *err) {
-  key->size = 0;
-  if (worker->source.key.form == TR_KEY_ROWID) {
-    uint8_t bytes[TR_ROWID_KEY_SIZE];
-    tr_byte_key_of_rowid(sqlite3_column_int64(stmt, 0), bytes);
-    return tr_buffer_append(key, (tr_bytes){bytes, sizeof bytes}, err);
-  }
-  tr_code code = TR_OK;
-  for (int i = 0; i < key_size(worker) && code == TR_OK; i++) {
-    tr_value value = tr_value_of_sqlite(sqlite3_column_value(stmt, i));
-    code = tr_byte_key_append(key, &value, err);
-  }
-  return code;
 }
 
 /*

@@ -32,12 +32,13 @@ tr_run_report *tr_run_report_of(tr_host *host) {
   return tr_host_set_state(host, &report_owner, report, free_report) == TR_OK ? report : NULL;
 }
 
-void tr_run_report_begin(tr_run_report *report, const char *schema, const char *table) {
+tr_code tr_run_report_begin(tr_run_report *report, const char *schema, const char *table) {
   sqlite3_free(report->source);
   *report = (tr_run_report){.source = sqlite3_mprintf("%s.%s", schema, table),
                             .workers = 1,
                             .rows = -1,
                             .began = tr_monotonic_now()};
+  return report->source == NULL ? TR_NO_MEMORY : TR_OK;
 }
 
 void tr_run_report_end(tr_host *host, int64_t groups) {

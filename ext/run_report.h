@@ -25,8 +25,8 @@ typedef struct tr_run_report {
 /* The connection's; made when it is first asked for. NULL: out of memory. */
 tr_run_report *tr_run_report_of(tr_host *host);
 
-/* Begins a report on a run over that source. */
-void tr_run_report_begin(tr_run_report *report, const char *schema, const char *table);
+/* Begins a report on a run over that source. TR_NO_MEMORY. */
+tr_code tr_run_report_begin(tr_run_report *report, const char *schema, const char *table);
 
 /* Ends it, if there is one. */
 void tr_run_report_end(tr_host *host, int64_t groups);

@@ -109,8 +109,8 @@ tr_code tr_group_arena_take(tr_group_arena *arena, size_t size, void **piece, tr
     return TR_OK;
   }
   if (arena->blocks == NULL || arena->blocks->size - arena->blocks->used < size) {
-    code = add_block(arena, wanted_size(arena, size), NULL);
-    if (code != TR_OK) code = add_block(arena, size, err); /* the last of what there is */
+    code = add_block(arena, wanted_size(arena, size), err);
+    if (code == TR_TOO_BIG) code = add_block(arena, size, err); /* the last of what there is */
   }
   if (code == TR_OK) {
     *piece = arena->blocks->begin + arena->blocks->used;

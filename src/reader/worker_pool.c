@@ -23,15 +23,6 @@
 /* How long an idle worker waits before it asks again, unless something happens before. */
 #define ASK_AGAIN_NANOSECONDS 500000
 
-/* Halvings in search of a key: two for each bit that the ends of a range may differ in. */
-#define MOST_HALVINGS 128
-
-/*
-** Behind a half that is empty there is often little: the bytes of text, say, take up a third of what a
-** byte can be. So the next attempt takes more than half, and the one after it still more.
-*/
-#define LEAST_FRACTION (1 / 16.0)
-
 /*
 ** Rows of a piece: enough to make its price vanish (some microseconds), few enough to end soon, as each
 ** worker should have some dozens of them. A piece is cut when it turns out to be twice as long. Of a part
@@ -46,6 +37,7 @@ typedef struct range_part {
   struct range_part *next; /* among all of the pool's */
   _Atomic uint64_t rows;   /* read in it so far */
   double rows_ahead;       /* what the last piece promises for the rest; under the pool's mutex */
+  atomic_int is_tight;     /* the end lies just behind a key */
 } range_part;
 
 typedef struct seat {
@@ -98,6 +90,7 @@ static range_part *new_part(tr_worker_pool *pool, const tr_byte_key_range *range
     return NULL;
   }
   atomic_init(&part->rows, 0);
+  atomic_init(&part->is_tight, 0);
   part->rows_ahead = expected_rows;
   pthread_mutex_lock(&pool->mutex);
   part->next = pool->parts;
@@ -111,10 +104,12 @@ static range_part *new_part(tr_worker_pool *pool, const tr_byte_key_range *range
 ** they promise nothing yet.
 */
 static double rows_left_on_average(range_part *part) {
-  double consumed = tr_tracker_fraction_consumed(tr_byte_key_tracker_base(part->tracker));
+  tr_tracker *tracker = tr_byte_key_tracker_base(part->tracker);
+  double consumed = tr_tracker_fraction_consumed(tracker);
   double rows = (double)atomic_load_explicit(&part->rows, memory_order_relaxed);
-  if (consumed >= 1) return 0;
-  return consumed > 0 && rows > 0 ? rows * (1 - consumed) / consumed : -1;
+  if (tr_tracker_is_done(tracker)) return 0;
+  /* A fraction of 1 is one that is too near to it for a double. */
+  return consumed > 0 && consumed < 1 && rows > 0 ? rows * (1 - consumed) / consumed : -1;
 }
 
 /*
@@ -187,35 +182,56 @@ static tr_code sit_down(seat *s, const tr_byte_key_range *range, double expected
 }
 
 /*
-** Takes the second half of what a part has left, and if no key lies in it the last three quarters of the
-** rest, and so on: 1 when `s` has a part now, 0 when nothing was to be had, -1.
+** Lets the part end just behind its last key: where keys are few of all that there could be, as those of text
+** are, most halves of what is left would else be empty. 1; 0 when that key has been claimed, so that
+** there is nothing to take; -1.
+*/
+static int drop_empty_tail(seat *s, range_part *part, tr_error *err) {
+  tr_worker_pool *pool = s->pool;
+  tr_tracker *tracker = tr_byte_key_tracker_base(part->tracker);
+  tr_restriction range, tail = {0};
+  if (atomic_exchange(&part->is_tight, 1)) return 1;
+  if (tr_tracker_current_restriction(tracker, &range, err) != TR_OK) return -1;
+  tr_bytes end = tr_buffer_bytes(&range.bytes.end);
+  int result = pool->work->last_key(pool->context, s->number, end, &s->key, err);
+  if (result == 1 && tr_buffer_append_byte(&s->key, 0, err) != TR_OK) result = -1;
+  tr_position behind = {.key = tr_buffer_bytes(&s->key)};
+  if (result == 1 && tr_bytes_compare(behind.key, end) < 0) {
+    result = tr_tracker_try_split_at(tracker, behind, &tail, err);
+    tr_restriction_free(&tail);
+  }
+  tr_restriction_free(&range);
+  return result;
+}
+
+/*
+** Takes the second half of what a part has left; if its last key was claimed just then, so that the half is
+** empty, half of the rest, and so on: 1 when `s` has a part now, 0 when nothing was to be had, -1.
 */
 static int take_half(seat *s, range_part *from, tr_error *err) {
   tr_worker_pool *pool = s->pool;
   tr_buffer *key = &s->key;
   tr_tracker *tracker = tr_byte_key_tracker_base(from->tracker);
-  double fraction = 0.5;
-  for (int i = 0; i < MOST_HALVINGS && !tr_worker_pool_is_stopped(pool); i++) {
+  int found = 0;
+  while (found == 0 && !tr_worker_pool_is_stopped(pool)) {
     tr_restriction half = {0};
+    int is_anything_left = drop_empty_tail(s, from, err);
+    if (is_anything_left <= 0) return is_anything_left;
     double expected = rows_left_at_most(pool, from) / 2;
-    int split = tr_tracker_try_split(tracker, fraction, &half, err);
+    int split = tr_tracker_try_split(tracker, 0.5, &half, err);
     if (split <= 0) return split;
+    atomic_store(&from->is_tight, 0);
     tr_byte_key_range *range = &half.bytes;
-    int found =
+    found =
         pool->work->first_key(pool->context, s->number, tr_buffer_bytes(&range->start), key, err);
     if (found == 1) found = tr_byte_key_range_contains(range, tr_buffer_bytes(key));
     if (found == 1 && tr_buffer_set(&range->start, tr_buffer_bytes(key), err) != TR_OK) found = -1;
     if (found == 1 && sit_down(s, range, expected, err) != TR_OK) found = -1;
     set_rows_ahead(pool, from, expected);
     tr_restriction_free(&half);
-    if (found != 0) {
-      atomic_fetch_add(&pool->splits, found == 1);
-      return found;
-    }
-    atomic_fetch_add(&pool->empty_splits, 1);
-    if (fraction > LEAST_FRACTION) fraction /= 2;
+    atomic_fetch_add(found == 0 ? &pool->empty_splits : &pool->splits, found >= 0);
   }
-  return 0;
+  return found;
 }
 
 /* Who has most left, of those that were not yet asked; NULL: nobody. */
@@ -305,14 +321,32 @@ static int find_end(seat *s, tr_error *err) {
   return found < 0 ? -1 : 1;
 }
 
+/*
+** Whether a part has fewer than LEAST_ROWS left, from the seat's key on: 1, 0, -1. What the keys promise may
+** be far from true (behind 0199 come 0200 and nine thousand more, which is next to nothing of what could come
+** in between), so it is only taken as a reason to look.
+*/
+static int is_nearly_read(seat *s, range_part *part, tr_error *err) {
+  tr_worker_pool *pool = s->pool;
+  tr_restriction range;
+  if (rows_left_at_most(pool, part) >= LEAST_ROWS) return 0;
+  int found = pool->work->key_behind(pool->context, s->number, tr_buffer_bytes(&s->key), LEAST_ROWS,
+                                     &s->next, err);
+  if (found <= 0) return found < 0 ? -1 : 1;
+  tr_tracker *tracker = tr_byte_key_tracker_base(part->tracker);
+  if (tr_tracker_current_restriction(tracker, &range, err) != TR_OK) return -1;
+  int is_in_part = tr_byte_key_range_contains(&range.bytes, tr_buffer_bytes(&s->next));
+  tr_restriction_free(&range);
+  return !is_in_part;
+}
+
 /* Claims a piece that begins with the seat's key: 1, 0 it is not in the part any more, -1. */
 static int claim_piece(seat *s, range_part *part, tr_error *err) {
   int claimed =
       tr_byte_key_tracker_claim_ahead(part->tracker, &s->window, tr_buffer_bytes(&s->key), err);
-  if (claimed == 1 && rows_left_at_most(s->pool, part) < LEAST_ROWS) {
-    if (tr_byte_key_tracker_claim_rest(part->tracker, &s->window, err) < 0) return -1;
-  }
-  return claimed;
+  int is_last = claimed == 1 ? is_nearly_read(s, part, err) : 0;
+  if (is_last == 1) is_last = tr_byte_key_tracker_claim_rest(part->tracker, &s->window, err);
+  return is_last < 0 ? -1 : claimed;
 }
 
 /* The bytes behind the first `skipped` as a number. */

@@ -8,9 +8,10 @@
 **
 ** How work moves. A worker claims pieces of its range ahead, each for some thousand rows by what the
 ** last ones held, and from one key that there is to another. One that has nothing left asks the tracker
-** of whoever is expected to have most rows left for try_split at half of what is not yet claimed, and
-** looks up the first key of what it got: a half without keys is dropped at once, and the next half is
-** asked for. So what holds no rows costs one look-up for each halving, however the keys are spread.
+** of whoever is expected to have most rows left for try_split at half of what is not yet claimed. Before that
+** it looks up the last key of all that, and takes what lies behind off, so that there is something in each
+** half; and then the first key of what it got. So a range changes hands for two look-ups, however the keys
+** are spread.
 ** A piece that turns out to hold far more rows than it should is cut where the reader is.
 **
 ** Errors. The first worker that fails stops all: the others are interrupted, and end at their next
@@ -40,6 +41,11 @@ typedef struct tr_piece {
 typedef struct tr_work {
   /* The first key of the source at or above `from`, into `key`: 1; 0 there is none; -1. */
   int (*first_key)(void *context, int worker, tr_bytes from, tr_buffer *key, tr_error *err);
+  /* The last one below `below` (empty: of all); the same answers. `below` need not be a key. */
+  int (*last_key)(void *context, int worker, tr_bytes below, tr_buffer *key, tr_error *err);
+  /* The one that lies `rows` rows behind the first one at or above `from`; the same answers. */
+  int (*key_behind)(void *context, int worker, tr_bytes from, uint32_t rows, tr_buffer *key,
+                    tr_error *err);
   tr_code (*read)(void *context, int worker, tr_piece *piece, tr_error *err);
   /*
   ** A reader may leave the last rows of a piece for later, since the next piece mostly begins where this one
@@ -47,7 +53,7 @@ typedef struct tr_work {
   ** many there were. NULL: nothing is ever left.
   */
   tr_code (*settle)(void *context, int worker, uint64_t *rows, tr_error *err);
-  /* Makes the worker's present call of the three above fail soon. Any thread. NULL: nothing to do. */
+  /* Makes the worker's present call of those above fail soon. Any thread. NULL: nothing to do. */
   void (*interrupt)(void *context, int worker);
   /* When all is read, each worker calls this once, at the same time as others. NULL: nothing to do. */
   tr_code (*finish)(void *context, int worker, tr_error *err);

@@ -67,6 +67,7 @@ INSERT INTO many SELECT value, value % 7 FROM counting_input(400);
 -- from here on
 CREATE VIRTUAL TABLE temp.g USING group_by_fields(many, by_field_names(g), count(*) AS n, sum(id) AS s, workers(3));
 SELECT * FROM g;
+SELECT reason FROM tranche_last_run();
 --- counting_input
 -- once
 SELECT value, timestamp FROM counting_input(20, 3, 2) WHERE timestamp_expr = 'value * 7' AND value > 5 ORDER BY value DESC LIMIT 3;

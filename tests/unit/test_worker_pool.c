@@ -28,6 +28,7 @@
 /* --- a source in memory: keys in their order ---------------------------------------------------- */
 
 typedef struct source {
+  const tr_work *work;
   tr_buffer *keys;
   long count;
   atomic_uchar *reads; /* how often each row was read */
@@ -35,6 +36,9 @@ typedef struct source {
   atomic_long failing_row; /* reading it fails; -1: none does */
   atomic_int finished;
   atomic_int interrupts;
+  struct {
+    long from, to;
+  } left[TR_MOST_WORKERS]; /* rows that a lazy reader has left for later */
 } source;
 
 /* The first row at or above a key. */
@@ -58,6 +62,23 @@ static int first_key(void *context, int worker, tr_bytes from, tr_buffer *key, t
   return tr_buffer_set(key, tr_buffer_bytes(&s->keys[row]), err) == TR_OK ? 1 : -1;
 }
 
+static int last_key(void *context, int worker, tr_bytes below, tr_buffer *key, tr_error *err) {
+  (void)worker;
+  const source *s = context;
+  long row = row_of(s, below);
+  if (row == 0) return 0;
+  return tr_buffer_set(key, tr_buffer_bytes(&s->keys[row - 1]), err) == TR_OK ? 1 : -1;
+}
+
+static int key_behind(void *context, int worker, tr_bytes from, uint32_t rows, tr_buffer *key,
+                      tr_error *err) {
+  (void)worker;
+  const source *s = context;
+  long row = row_of(s, from) + (long)rows;
+  if (row >= s->count) return 0;
+  return tr_buffer_set(key, tr_buffer_bytes(&s->keys[row]), err) == TR_OK ? 1 : -1;
+}
+
 static tr_code read_rows(void *context, int worker, tr_piece *piece, tr_error *err) {
   (void)worker;
   source *s = context;
@@ -77,6 +98,43 @@ static tr_code read_rows(void *context, int worker, tr_piece *piece, tr_error *e
   return TR_OK;
 }
 
+/*
+** Reads by the hundred, and leaves what is no whole hundred for the next piece, which must begin where this
+** one ended.
+*/
+static tr_code read_lazily(void *context, int worker, tr_piece *piece, tr_error *err) {
+  source *s = context;
+  long from = row_of(s, piece->from), to = piece->to.size == 0 ? s->count : row_of(s, piece->to);
+  if (s->left[worker].from < s->left[worker].to) {
+    assert_int_equal(s->left[worker].to, from);
+    from = s->left[worker].from;
+  }
+  piece->work = (uint64_t)(to - row_of(s, piece->from));
+  long whole = piece->to.size == 0 ? to : to - (to - from) % 100;
+  for (; from < whole; from++, piece->rows++) {
+    if (piece->rows >= piece->most) {
+      piece->is_cut = 1;
+      s->left[worker].from = s->left[worker].to = 0;
+      return tr_buffer_set(&piece->last, tr_buffer_bytes(&s->keys[from - 1]), err);
+    }
+    atomic_fetch_add(&s->reads[from], 1);
+  }
+  s->left[worker].from = from;
+  s->left[worker].to = to;
+  return TR_OK;
+}
+
+static tr_code read_rest(void *context, int worker, uint64_t *rows, tr_error *err) {
+  (void)err;
+  source *s = context;
+  *rows = (uint64_t)(s->left[worker].to - s->left[worker].from);
+  for (long row = s->left[worker].from; row < s->left[worker].to; row++) {
+    atomic_fetch_add(&s->reads[row], 1);
+  }
+  s->left[worker].from = s->left[worker].to = 0;
+  return TR_OK;
+}
+
 static void interrupt(void *context, int worker) {
   (void)worker;
   atomic_fetch_add(&((source *)context)->interrupts, 1);
@@ -88,7 +146,8 @@ static tr_code finish(void *context, int worker, tr_error *err) {
   return TR_OK;
 }
 
-static const tr_work work = {first_key, read_rows, NULL, interrupt, finish};
+static const tr_work eager = {first_key, last_key, key_behind, read_rows, NULL, interrupt, finish};
+static const tr_work lazy = {first_key, last_key, key_behind, read_lazily, read_rest, interrupt, finish};
 
 /* --- kinds of keys -------------------------------------------------------------------------------- */
 
@@ -166,7 +225,7 @@ static const struct {
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 static void source_init(source *s, test_random *random, key_maker *make, long count) {
-  *s = (source){.count = count};
+  *s = (source){.work = &eager, .count = count};
   atomic_init(&s->failing_row, -1);
   s->keys = calloc((size_t)count + 1, sizeof *s->keys);
   s->reads = calloc((size_t)count + 1, sizeof *s->reads);
@@ -202,7 +261,8 @@ static void open_pool(source *s, int workers) {
   tr_error err;
   range_of(s, &range);
   assert_int_equal(
-      tr_worker_pool_create(&work, s, workers, &range, (uint64_t)s->count, &s->pool, &err), TR_OK);
+      tr_worker_pool_create(s->work, s, workers, &range, (uint64_t)s->count, &s->pool, &err),
+      TR_OK);
   tr_byte_key_range_free(&range);
 }
 
@@ -256,7 +316,7 @@ static double simulate(source *s, int workers, const char *what) {
 
 static void workers_are_hardly_ever_idle(void **state) {
   (void)state;
-  static const int workers[] = {1, 2, 3, 4, 16};
+  static const int workers[] = {1, 2, 3, 4, 5, 16};
   test_random random = test_random_begin("workers are hardly ever idle");
   long count = test_effort(1000000);
   for (size_t i = 0; i < KINDS; i++) {
@@ -267,6 +327,30 @@ static void workers_are_hardly_ever_idle(void **state) {
       /* With fewer rows than make test has, a last piece is too much of the whole. */
       if (count >= 1000000 && idle >= 0.05) fail_msg("%s: idle %f", kinds[i].name, idle);
     }
+    source_free(&s);
+  }
+}
+
+static void rows_left_for_later_are_read_once(void **state) {
+  (void)state;
+  static const int workers[] = {1, 2, 5, 16};
+  test_random random = test_random_begin("rows left for later are read once");
+  long count = test_effort(1000000);
+  for (size_t i = 0; i < KINDS; i++) {
+    source s;
+    source_init(&s, &random, kinds[i].make, count);
+    s.work = &lazy;
+    for (size_t j = 0; j < sizeof workers / sizeof *workers; j++) {
+      double idle = simulate(&s, workers[j], kinds[i].name);
+      if (count >= 1000000 && idle >= 0.05) fail_msg("%s: idle %f", kinds[i].name, idle);
+    }
+    source_free(&s);
+  }
+  for (long rows = 0; rows < 400; rows += 7) {
+    source s;
+    source_init(&s, &random, rows % 2 ? sequential : composite, rows);
+    s.work = &lazy;
+    simulate(&s, 3, "small");
     source_free(&s);
   }
 }
@@ -307,10 +391,11 @@ static void threads_read_each_row_once(void **state) {
   test_random random = test_random_begin("threads read each row once");
   long count = test_effort(300000);
   for (size_t i = 0; i < KINDS; i++) {
-    for (int workers = 1; workers <= 16; workers = workers * 2 + 1) {
+    for (int workers = 1; workers <= 16; workers = workers < 3 ? workers + 1 : workers * 2 + 1) {
       source s;
       tr_error err = {0};
       source_init(&s, &random, kinds[i].make, count);
+      s.work = workers % 2 ? &eager : &lazy;
       assert_int_equal(run_threads(&s, workers, &err), TR_OK);
       assert_int_equal(s.finished, workers);
       assert_int_equal(s.interrupts, 0);
@@ -389,7 +474,7 @@ static void a_stopped_pool_says_why(void **state) {
 
 static tr_code run_in_turns(source *s, const tr_byte_key_range *range) {
   tr_error err = {0};
-  tr_code code = tr_worker_pool_create(&work, s, 2, range, (uint64_t)s->count, &s->pool, &err);
+  tr_code code = tr_worker_pool_create(s->work, s, 2, range, (uint64_t)s->count, &s->pool, &err);
   if (code != TR_OK) return code;
   uint64_t rows;
   for (int ended = 0; ended != 3;) {
@@ -434,6 +519,7 @@ static void failing_memory_loses_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(workers_are_hardly_ever_idle),
+      cmocka_unit_test(rows_left_for_later_are_read_once),
       cmocka_unit_test(small_sources_are_read_whole),
       cmocka_unit_test(threads_read_each_row_once),
       cmocka_unit_test(the_first_error_stops_all),
