@@ -147,7 +147,8 @@ static tr_code finish(void *context, int worker, tr_error *err) {
 }
 
 static const tr_work eager = {first_key, last_key, key_behind, read_rows, NULL, interrupt, finish};
-static const tr_work lazy = {first_key, last_key, key_behind, read_lazily, read_rest, interrupt, finish};
+static const tr_work lazy = {first_key, last_key,  key_behind, read_lazily,
+                             read_rest, interrupt, finish};
 
 /* --- kinds of keys -------------------------------------------------------------------------------- */
 
