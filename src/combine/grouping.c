@@ -460,14 +460,21 @@ static tr_code find_groups(tr_grouping *grouping, int count, tr_group **groups, 
   return TR_OK;
 }
 
+/* For how many of the rows a group must be found: without keys all are of the first one's. */
+static int rows_to_find(const tr_grouping *grouping, int count) {
+  return grouping->shape.key_count == 0 && count > 1 ? 1 : count;
+}
+
 /* To the one table, which is cut if it has become large. */
 static tr_code add_to_table(tr_grouping *grouping, const tr_value *inputs, size_t stride, int count,
                             tr_error *err) {
   tr_group *groups[TR_GROUP_ROWS];
+  int found = rows_to_find(grouping, count);
   int has_use = tr_group_table_count(grouping->table) <= (size_t)1 << RECENT_LOG;
   tr_code code = grouping->recent != NULL && has_use
-                     ? find_recent_groups(grouping, count, groups, err)
-                     : find_groups(grouping, count, groups, err);
+                     ? find_recent_groups(grouping, found, groups, err)
+                     : find_groups(grouping, found, groups, err);
+  for (int i = found; i < count; i++) groups[i] = groups[0];
   if (code == TR_OK) {
     code = tr_group_table_add_rows(grouping->table, groups, inputs, stride, count, err);
   }
@@ -476,7 +483,7 @@ static tr_code add_to_table(tr_grouping *grouping, const tr_value *inputs, size_
 
 tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
                              size_t stride, int count, tr_error *err) {
-  tr_code code = encode_rows(grouping, keys, stride, count, err);
+  tr_code code = encode_rows(grouping, keys, stride, rows_to_find(grouping, count), err);
   if (code != TR_OK) return code;
   if (grouping->table != NULL) return add_to_table(grouping, inputs, stride, count, err);
   hash_rows(grouping, count);

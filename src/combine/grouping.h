@@ -9,8 +9,8 @@
 ** wait in the buffer of their part until that is full and is worked off at once, with its part in
 ** the caches. Nothing is ever hashed anew as a whole.
 **
-** Memory is what group_table.h says of groups, and for large groupings a buffer beside each part, of a
-** quarter of the part or less. All is counted; under a limit rows do not wait where there is no room for it.
+** Memory is what group_table.h says of groups, and for large groupings a buffer of 64 KiB beside each part;
+** under a limit they take a sixteenth of that at most. All is counted.
 **
 ** Parallel use. Each thread fills its own grouping; those of one shape (seed included) are then merged.
 ** Groupings that were made over shared parts do most of that as they go: the parts that one of them is
