@@ -51,7 +51,8 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
 static tr_code extract_output(const tr_combine *combine, const void *state,
                               tr_combine_output *output, tr_error *err) {
   (void)combine, (void)err;
-  output->value = tr_value_integer((int64_t)((const count_state *)state)->count);
+  output->value.type = TR_INTEGER;
+  output->value.integer = (int64_t)((const count_state *)state)->count;
   return TR_OK;
 }
 

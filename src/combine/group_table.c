@@ -24,6 +24,9 @@ struct tr_group {
 #define CHUNK_UNITS_LOG 17
 #define CHUNK_SIZE ((size_t)UNIT << CHUNK_UNITS_LOG)
 #define FIRST_CHUNK_SIZE 4096
+
+/* How far ahead memory is asked for where groups are visited one after another, in bytes. */
+#define GROUPS_AHEAD 1024
 #define MAX_CHUNKS ((size_t)1 << (32 - CHUNK_UNITS_LOG))
 
 typedef struct chunk {
@@ -406,6 +409,8 @@ const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_
     if (cursor->offset == 0) cursor->offset = UNIT;
     if (cursor->offset >= c->used) continue;
     const tr_group *group = (const tr_group *)(const void *)(c->data + cursor->offset);
+    tr_prefetch((const uint8_t *)group + GROUPS_AHEAD);
+    tr_prefetch((const uint8_t *)group + GROUPS_AHEAD + 64);
     cursor->offset += size_of(table, group);
     return group;
   }

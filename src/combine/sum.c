@@ -93,7 +93,8 @@ static tr_code extract_sum(const tr_combine *combine, const void *state, tr_comb
   const sum_state *s = state;
   if (s->count == 0) return TR_OK;
   if (s->reals == 0 && tr_exact_sum_is_int64(&s->sum)) {
-    output->value = tr_value_integer((int64_t)s->sum.low);
+    output->value.type = TR_INTEGER; /* member by member: a copy of the whole would have to wait */
+    output->value.integer = (int64_t)s->sum.low;
     return TR_OK;
   }
   tr_exact_number number;
