@@ -89,18 +89,21 @@ typedef struct parallel_run {
   tr_run_report *report;
 } parallel_run;
 
+static tr_group_keys *keys_of(void *context, int worker) {
+  return tr_group_worker_keys(((parallel_run *)context)->workers[worker]);
+}
+
 static int first_key(void *context, int worker, tr_bytes from, tr_buffer *key, tr_error *err) {
-  return tr_group_worker_first_key(((parallel_run *)context)->workers[worker], from, key, err);
+  return tr_group_keys_first(keys_of(context, worker), from, key, err);
 }
 
 static int last_key(void *context, int worker, tr_bytes below, tr_buffer *key, tr_error *err) {
-  return tr_group_worker_last_key(((parallel_run *)context)->workers[worker], below, key, err);
+  return tr_group_keys_last(keys_of(context, worker), below, key, err);
 }
 
 static int key_behind(void *context, int worker, tr_bytes from, uint32_t rows, tr_buffer *key,
                       tr_error *err) {
-  return tr_group_worker_key_behind(((parallel_run *)context)->workers[worker], from, rows, key,
-                                    err);
+  return tr_group_keys_behind(keys_of(context, worker), from, rows, key, err);
 }
 
 static tr_code read_piece(void *context, int worker, tr_piece *piece, tr_error *err) {
@@ -159,7 +162,10 @@ static tr_code see_through(parallel_run *run, const tr_running *running, tr_erro
 }
 
 static tr_code read_all(parallel_run *run, tr_error *err) {
-  int found = tr_group_worker_find_ends(run->workers[0], &run->first, &run->last, err);
+  tr_bytes none = {NULL, 0};
+  tr_group_keys *keys = tr_group_worker_keys(run->workers[0]);
+  int found = tr_group_keys_first(keys, none, &run->first, err);
+  if (found == 1) found = tr_group_keys_last(keys, none, &run->last, err);
   if (found <= 0) return found == 0 ? TR_OK : err->code;
   tr_byte_key_range range = {0};
   tr_code code = tr_buffer_append_byte(&run->last, 0, err);

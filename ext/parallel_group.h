@@ -5,6 +5,7 @@
 **   parallel_group.c         decides, and sees the threads through
 **   parallel_group_proof.c   whether other connections would give the same answer
 **   parallel_group_worker.c  how one worker reads a piece of the source
+**   parallel_group_keys.c    its keys
 **
 ** What is not proved to give the same answer runs on the caller's connection as ever, and the reason can
 ** be read in tranche_last_run().
@@ -14,6 +15,7 @@
 
 #include "group_by_fields_intake.h"
 #include "host/snapshot_pool.h"
+#include "parallel_group_keys.h"
 #include "reader/worker_pool.h"
 
 /* What is to be run: a plan that was laid out and prepared on the caller's connection. */
@@ -65,17 +67,10 @@ int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
                          tr_snapshot_pool *pool, int index, tr_group_worker **worker,
                          const char **reason, tr_error *err);
 
-/* The keys of the first and last row: 1, 0 there are none, -1. */
-int tr_group_worker_find_ends(tr_group_worker *worker, tr_buffer *first, tr_buffer *last,
-                              tr_error *err);
+/* The keys of its source. */
+tr_group_keys *tr_group_worker_keys(tr_group_worker *worker);
 
 /* As tr_work wants them. */
-int tr_group_worker_first_key(tr_group_worker *worker, tr_bytes from, tr_buffer *key,
-                              tr_error *err);
-int tr_group_worker_last_key(tr_group_worker *worker, tr_bytes below, tr_buffer *key,
-                             tr_error *err);
-int tr_group_worker_key_behind(tr_group_worker *worker, tr_bytes from, uint32_t rows,
-                               tr_buffer *key, tr_error *err);
 tr_code tr_group_worker_read(tr_group_worker *worker, tr_piece *piece, tr_error *err);
 tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error *err);
 

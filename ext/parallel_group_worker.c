@@ -23,8 +23,7 @@
 **   SELECT tranche_group(arguments) FROM t WHERE key >= ? AND key < ? AND conditions
 ** where SQLite sees the conditions, and may make use of them.
 **
-** Keys are looked up by a statement reader. A source's text and BLOB keys are all read as byte_key's
-** encoding here, in which any value has its place.
+** Keys: parallel_group_keys.h.
 */
 #include "parallel_group.h"
 
@@ -32,8 +31,6 @@
 
 #include "base/memory.h"
 #include "group_by_fields_parts.h"
-#include "host/key_bytes.h"
-#include "host/statement_reader.h"
 #include "range/byte_key.h"
 
 #define AGGREGATE "tranche_group"
@@ -46,9 +43,6 @@
 #define STEPS_PER_ROW 8
 
 typedef enum form { AHEAD, BOUNDED, NARROW, FORMS } form;
-
-/* Keys that are looked up besides the first one at a bound. */
-typedef enum look_up { LAST, LAST_BELOW, BEHIND, LOOK_UPS } look_up;
 
 /* A statement for pieces, with a bound at its end or without. */
 typedef struct piece_statement {
@@ -68,12 +62,8 @@ typedef struct reading_ahead {
 
 struct tr_group_worker {
   sqlite3 *db;
-  tr_source_table source; /* as this connection sees it */
-  tr_statement_reader *keys;
-  tr_buffer key_scratch;
-  tr_buffer bound; /* of a look-up */
+  tr_group_keys keys;
   piece_statement statements[FORMS][2];
-  sqlite3_stmt *look_ups[LOOK_UPS];
   reading_ahead ahead;
   /* Of the run. */
   const tr_parallel_group *job;
@@ -130,44 +120,8 @@ static int register_functions(tr_group_worker *worker) {
 
 /* --- SQL ---------------------------------------------------------------------------------------------- */
 
-/* How many values a key has. */
-static int key_size(const tr_group_worker *worker) {
-  const tr_source_key *key = &worker->source.key;
-  return key->form == TR_KEY_ROWID ? 1 : key->column_count;
-}
-
 static int has_conditions(const tr_parallel_group *job) {
   return job->plan->where != NULL || job->request->condition_count > 0;
-}
-
-static void append_key_column(const tr_source_table *source, int i, sqlite3_str *sql) {
-  tr_source_append_column(source, source->key.form == TR_KEY_ROWID ? -1 : source->key.columns[i],
-                          sql);
-}
-
-/* Appends the columns of the key, each with `suffix`. */
-static void append_key_with(const tr_group_worker *worker, const char *suffix, sqlite3_str *sql) {
-  for (int i = 0; i < key_size(worker); i++) {
-    if (i > 0) sqlite3_str_appendall(sql, ", ");
-    append_key_column(&worker->source, i, sql);
-    sqlite3_str_appendall(sql, suffix);
-  }
-}
-
-static void append_key(const tr_group_worker *worker, sqlite3_str *sql) {
-  append_key_with(worker, "", sql);
-}
-
-/* ` AND (k1, k2) >= (?3, ?4)` */
-static void append_bound(const tr_group_worker *worker, const char *operator, int * parameter,
-                         sqlite3_str *sql) {
-  sqlite3_str_appendchar(sql, 1, '(');
-  append_key(worker, sql);
-  sqlite3_str_appendf(sql, ") %s (", operator);
-  for (int i = 0; i < key_size(worker); i++) {
-    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", ++*parameter);
-  }
-  sqlite3_str_appendchar(sql, 1, ')');
 }
 
 static void append_conditions(const tr_group_worker *worker, sqlite3_str *sql) {
@@ -187,23 +141,23 @@ static int count_condition_values(const tr_group_request *request) {
 }
 
 static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end) {
-  const tr_source_table *source = &worker->source;
+  const tr_source_table *source = &worker->keys.source;
   sqlite3_str *sql = sqlite3_str_new(worker->db);
   int parameter = count_condition_values(worker->job->request);
   sqlite3_str_appendall(sql, "SELECT ");
   if (f == NARROW)
     append_call(worker, AGGREGATE, sql);
   else
-    append_key(worker, sql);
+    tr_group_keys_append_columns(&worker->keys, sql);
   sqlite3_str_appendall(sql, " FROM ");
   tr_sql_append_table(sql, source->schema, source->name);
   /* No other index may change the order, or be read whole for each piece. */
   if (source->key.form == TR_KEY_ROWID) sqlite3_str_appendall(sql, " NOT INDEXED");
   sqlite3_str_appendall(sql, " WHERE ");
-  append_bound(worker, ">=", &parameter, sql);
+  tr_group_keys_append_bound(&worker->keys, ">=", &parameter, sql);
   if (has_end) {
     sqlite3_str_appendall(sql, " AND ");
-    append_bound(worker, "<", &parameter, sql);
+    tr_group_keys_append_bound(&worker->keys, "<", &parameter, sql);
   }
   sqlite3_str_appendall(sql, " AND ");
   if (f == BOUNDED) sqlite3_str_appendall(sql, "CASE WHEN ");
@@ -213,7 +167,7 @@ static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end
   append_call(worker, ROW_FUNCTION, sql);
   if (f == BOUNDED) sqlite3_str_appendall(sql, " ELSE 0 END");
   sqlite3_str_appendall(sql, " ORDER BY ");
-  append_key(worker, sql);
+  tr_group_keys_append_columns(&worker->keys, sql);
   return sql;
 }
 
@@ -233,10 +187,6 @@ static void drop_statements(tr_group_worker *worker) {
       worker->statements[f][i] = (piece_statement){.stmt = NULL};
     }
   }
-  for (int l = 0; l < LOOK_UPS; l++) {
-    sqlite3_finalize(worker->look_ups[l]);
-    worker->look_ups[l] = NULL;
-  }
   worker->ahead.stmt = NULL;
 }
 
@@ -246,37 +196,11 @@ static void release_worker(void *pointer) {
   tr_group_worker *worker = pointer;
   if (worker == NULL) return;
   drop_statements(worker);
-  tr_statement_reader_free(worker->keys);
-  tr_source_table_free(&worker->source);
-  tr_buffer_free(&worker->key_scratch);
-  tr_buffer_free(&worker->bound);
+  tr_group_keys_free(&worker->keys);
   tr_buffer_free(&worker->ahead.reached);
   tr_buffer_free(&worker->ahead.open);
   tr_buffer_free(&worker->ahead.end);
   tr_free(worker);
-}
-
-/* What the worker knows of its source, unless it knows it already. */
-static tr_code look_at_source(tr_group_worker *worker, const tr_source_table *wanted,
-                              tr_error *err) {
-  tr_source_table *source = &worker->source;
-  if (source->name != NULL && strcmp(source->name, wanted->name) == 0 &&
-      tr_source_table_is_current(source, worker->db, TR_GROUP_FUNCTION, NULL) == 1) {
-    return TR_OK;
-  }
-  drop_statements(worker);
-  tr_statement_reader_free(worker->keys);
-  worker->keys = NULL;
-  tr_source_table_free(source);
-  memset(source, 0, sizeof *source);
-  tr_code code =
-      tr_source_table_read(source, worker->db, TR_GROUP_FUNCTION, "main", wanted->name, err);
-  if (code == TR_OK)
-    code = tr_source_table_set_key(source, worker->db, TR_GROUP_FUNCTION, NULL, err);
-  if (code != TR_OK) return code;
-  if (source->key.form != TR_KEY_ROWID) source->key.form = TR_KEY_ENCODED;
-  tr_statement_request keys = {.function = TR_GROUP_FUNCTION, .source = source, .wants_key = 1};
-  return tr_statement_reader_create(worker->db, &keys, &worker->keys, err);
 }
 
 /* The forms that a run uses, each with an end or without one. */
@@ -288,8 +212,8 @@ static tr_code open_run(tr_group_worker *worker, const tr_parallel_group *job, t
   piece_statement *p;
   worker->job = job;
   worker->has_failed = 0;
-  tr_code code = look_at_source(worker, &job->plan->source, err);
   drop_statements(worker);
+  tr_code code = tr_group_keys_look_at(&worker->keys, worker->db, job->plan->source.name, err);
   for (int f = 0; f < FORMS && code == TR_OK; f++) {
     if (uses(worker, (form)f)) code = prepare(worker, (form)f, f != AHEAD, &p, err);
   }
@@ -352,124 +276,10 @@ void tr_group_worker_close(tr_group_worker *worker) {
     for (int i = 0; i < 2; i++) sqlite3_reset(worker->statements[f][i].stmt);
   }
   worker->ahead.stmt = NULL;
-  if (worker->keys != NULL) tr_statement_reader_reset(worker->keys);
+  tr_group_keys_reset(&worker->keys);
   tr_group_intake_free_copy(worker->intake);
   worker->intake = NULL;
   worker->job = NULL;
-}
-
-/* --- keys --------------------------------------------------------------------------------------------- */
-
-int tr_group_worker_first_key(tr_group_worker *worker, tr_bytes from, tr_buffer *key,
-                              tr_error *err) {
-  tr_bytes none = {NULL, 0};
-  tr_position position;
-  if (tr_statement_reader_open(worker->keys, from, none, err) != TR_OK) return -1;
-  int found = tr_statement_reader_next(worker->keys, &position, err);
-  if (found == 1 && tr_buffer_set(key, position.key, err) != TR_OK) found = -1;
-  tr_statement_reader_reset(worker->keys);
-  return found;
-}
-
-/* Binds the values of a key that there is, from parameter `*parameter` on. */
-static tr_code bind_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_bytes key, int *parameter,
-                        tr_error *err) {
-  int rc = SQLITE_OK;
-  if (worker->source.key.form == TR_KEY_ROWID) {
-    rc = sqlite3_bind_int64(stmt, (*parameter)++, tr_byte_key_to_rowid(key.data));
-    return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, worker->db, rc);
-  }
-  size_t offset = 0;
-  for (int i = 0; i < key_size(worker) && rc == SQLITE_OK; i++) {
-    tr_value value;
-    if (tr_byte_key_next(key, &offset, &value, &worker->key_scratch, err) != 1) return TR_CORRUPT;
-    rc = tr_bind_value(stmt, (*parameter)++, &value);
-  }
-  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, worker->db, rc);
-}
-
-/* The key in a statement's row. */
-static tr_code read_key(tr_group_worker *worker, sqlite3_stmt *stmt, tr_buffer *key,
-                        tr_error *err) {
-  key->size = 0;
-  if (worker->source.key.form == TR_KEY_ROWID) {
-    uint8_t bytes[TR_ROWID_KEY_SIZE];
-    tr_byte_key_of_rowid(sqlite3_column_int64(stmt, 0), bytes);
-    return tr_buffer_append(key, (tr_bytes){bytes, sizeof bytes}, err);
-  }
-  tr_code code = TR_OK;
-  for (int i = 0; i < key_size(worker) && code == TR_OK; i++) {
-    tr_value value = tr_value_of_sqlite(sqlite3_column_value(stmt, i));
-    code = tr_byte_key_append(key, &value, err);
-  }
-  return code;
-}
-
-static sqlite3_str *look_up_sql(const tr_group_worker *worker, look_up l) {
-  static const struct {
-    const char *operator; /* NULL: there is no bound */
-    const char *order;
-    const char *limit;
-  } forms[LOOK_UPS] = {
-      [LAST] = {NULL, " DESC", " LIMIT 1"},
-      [LAST_BELOW] = {"<", " DESC", " LIMIT 1"},
-      [BEHIND] = {">=", "", " LIMIT 1 OFFSET ?"},
-  };
-  const tr_source_table *source = &worker->source;
-  sqlite3_str *sql = sqlite3_str_new(worker->db);
-  int parameter = 0;
-  sqlite3_str_appendall(sql, "SELECT ");
-  append_key_with(worker, "", sql);
-  sqlite3_str_appendall(sql, " FROM ");
-  tr_sql_append_table(sql, source->schema, source->name);
-  if (forms[l].operator!= NULL) {
-    sqlite3_str_appendall(sql, " WHERE ");
-    append_bound(worker, forms[l].operator, & parameter, sql);
-  }
-  sqlite3_str_appendall(sql, " ORDER BY ");
-  append_key_with(worker, forms[l].order, sql);
-  sqlite3_str_appendall(sql, forms[l].limit);
-  return sql;
-}
-
-/* Looks a key up: 1, 0, -1. `bound` and `rows` are for the forms that have them. */
-static int look_up_key(tr_group_worker *worker, look_up l, tr_bytes bound, uint32_t rows,
-                       tr_buffer *key, tr_error *err) {
-  sqlite3_stmt **stmt = &worker->look_ups[l];
-  int parameter = 1, rc = SQLITE_OK;
-  tr_code code = TR_OK;
-  if (*stmt == NULL) code = tr_sql_prepare(worker->db, look_up_sql(worker, l), stmt, err);
-  if (code == TR_OK && l != LAST) code = bind_key(worker, *stmt, bound, &parameter, err);
-  if (code != TR_OK) return -1;
-  if (l == BEHIND) rc = sqlite3_bind_int64(*stmt, parameter, rows);
-  if (rc == SQLITE_OK) rc = sqlite3_step(*stmt);
-  if (rc == SQLITE_ROW)
-    code = read_key(worker, *stmt, key, err);
-  else if (rc != SQLITE_DONE)
-    code = tr_error_of_sqlite(err, worker->db, rc);
-  sqlite3_reset(*stmt);
-  return code != TR_OK ? -1 : rc == SQLITE_ROW;
-}
-
-/* A bound that is no key need not be one of values: the key behind it serves as well. */
-int tr_group_worker_last_key(tr_group_worker *worker, tr_bytes below, tr_buffer *key,
-                             tr_error *err) {
-  int found = 0;
-  if (below.size > 0) found = tr_group_worker_first_key(worker, below, &worker->bound, err);
-  if (found < 0) return -1;
-  return look_up_key(worker, found == 0 ? LAST : LAST_BELOW, tr_buffer_bytes(&worker->bound), 0,
-                     key, err);
-}
-
-int tr_group_worker_key_behind(tr_group_worker *worker, tr_bytes from, uint32_t rows,
-                               tr_buffer *key, tr_error *err) {
-  return look_up_key(worker, BEHIND, from, rows, key, err);
-}
-
-int tr_group_worker_find_ends(tr_group_worker *worker, tr_buffer *first, tr_buffer *last,
-                              tr_error *err) {
-  int found = tr_group_worker_first_key(worker, (tr_bytes){NULL, 0}, first, err);
-  return found == 1 ? tr_group_worker_last_key(worker, (tr_bytes){NULL, 0}, last, err) : found;
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------- */
@@ -484,8 +294,9 @@ static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, tr_bytes 
     code = tr_group_bind_conditions(worker->db, p->stmt, request, err);
     p->has_conditions_bound = 1;
   }
-  if (code == TR_OK) code = bind_key(worker, p->stmt, from, &parameter, err);
-  if (code == TR_OK && to.size > 0) code = bind_key(worker, p->stmt, to, &parameter, err);
+  if (code == TR_OK) code = tr_group_keys_bind(&worker->keys, p->stmt, from, &parameter, err);
+  if (code == TR_OK && to.size > 0)
+    code = tr_group_keys_bind(&worker->keys, p->stmt, to, &parameter, err);
   return code;
 }
 
@@ -515,7 +326,7 @@ static int read_bounded(tr_group_worker *worker, form f, const tr_piece *piece, 
     if (f == NARROW) continue; /* the aggregate's one row */
     code = commit_or_explain(worker, err);
     is_cut = worker->rows >= piece->most;
-    if (code == TR_OK && is_cut) code = read_key(worker, p->stmt, last, err);
+    if (code == TR_OK && is_cut) code = tr_group_keys_read(&worker->keys, p->stmt, last, err);
   }
   if (code == TR_OK && !is_cut) {
     code = rc == SQLITE_DONE ? commit_or_explain(worker, err) : explain(worker, rc, err);
@@ -543,7 +354,7 @@ static tr_code take_ahead(tr_group_worker *worker, tr_error *err) {
   ahead->holds_rows = 1;
   ahead->is_at_end = rc == SQLITE_DONE;
   worker->taken += (uint64_t)tr_group_intake_rows(worker->intake);
-  if (rc == SQLITE_ROW) return read_key(worker, ahead->stmt, &ahead->reached, err);
+  if (rc == SQLITE_ROW) return tr_group_keys_read(&worker->keys, ahead->stmt, &ahead->reached, err);
   return rc == SQLITE_DONE ? TR_OK : explain(worker, rc, err);
 }
 
@@ -583,7 +394,7 @@ tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error
   tr_group_intake_drop(worker->intake);
   tr_piece rest = {.to = tr_buffer_bytes(&ahead->end), .most = UINT64_MAX};
   int found =
-      tr_group_worker_first_key(worker, tr_buffer_bytes(&ahead->open), &ahead->reached, err);
+      tr_group_keys_first(&worker->keys, tr_buffer_bytes(&ahead->open), &ahead->reached, err);
   rest.from = tr_buffer_bytes(&ahead->reached);
   if (found == 1 && tr_bytes_compare(rest.from, rest.to) < 0) {
     found = read_bounded(worker, BOUNDED, &rest, NULL, err);
@@ -594,7 +405,7 @@ tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error
 
 /* Whether the piece is short whatever it holds. */
 static int is_narrow(const tr_group_worker *worker, const tr_piece *piece) {
-  if (worker->source.key.form != TR_KEY_ROWID || piece->to.size == 0) return 0;
+  if (worker->keys.source.key.form != TR_KEY_ROWID || piece->to.size == 0) return 0;
   uint64_t from = (uint64_t)tr_byte_key_to_rowid(piece->from.data);
   uint64_t to = (uint64_t)tr_byte_key_to_rowid(piece->to.data);
   return to - from <= SHORT_WIDTH * piece->most;
@@ -622,6 +433,10 @@ tr_code tr_group_worker_read(tr_group_worker *worker, tr_piece *piece, tr_error 
   }
   piece->rows = worker->rows;
   return code;
+}
+
+tr_group_keys *tr_group_worker_keys(tr_group_worker *worker) {
+  return &worker->keys;
 }
 
 sqlite3 *tr_group_worker_db(const tr_group_worker *worker) {
