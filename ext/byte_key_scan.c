@@ -25,10 +25,19 @@ const tr_module_syntax scan_syntax = {SCAN_FUNCTION, clauses, SCAN_CLAUSES, 0};
 
 /* --- Connecting --------------------------------------------------------------------------- */
 
-static tr_code describe(tr_scan_table *table, tr_module_arguments *arguments, tr_error *err) {
+/*
+** `own` is the schema that the table itself is in. In a file, names mean that file's tables, as they do in
+** its views: a temp table of the same name is not meant.
+*/
+static tr_code describe(tr_scan_table *table, const char *own, tr_module_arguments *arguments,
+                        tr_error *err) {
   tr_source_table source;
-  tr_code code = tr_source_table_read(&source, table->db, SCAN_FUNCTION, arguments->schema,
-                                      arguments->table, err);
+  const char *schema = arguments->schema;
+  if (schema == NULL && table->is_stored && tr_has_table(table->db, own, arguments->table)) {
+    schema = own;
+  }
+  tr_code code =
+      tr_source_table_read(&source, table->db, SCAN_FUNCTION, schema, arguments->table, err);
   if (code != TR_OK) return code;
   code = tr_source_table_set_key(&source, table->db, SCAN_FUNCTION,
                                  &arguments->clauses[SCAN_KEY].list, err);
@@ -66,7 +75,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
     tr_module_arguments arguments;
     tr_code code = tr_module_arguments_parse(&arguments, &scan_syntax, argc - 3, argv + 3, &err);
     if (code == TR_OK) {
-      code = describe(&table->scan, &arguments, &err);
+      code = describe(&table->scan, argv[1], &arguments, &err);
       tr_module_arguments_free(&arguments);
     }
     /* In a file it must be possible to drop it, whatever has become of its source. */

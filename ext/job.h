@@ -202,9 +202,6 @@ tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code c
 
 /* --- The source --------------------------------------------------------------------------- */
 
-/* Whether there is a table or view of that name. */
-int tr_has_table(sqlite3 *db, const char *schema, const char *name);
-
 /* Forgets what was read of the source. */
 void tr_job_forget_source(tr_job *job);
 

@@ -13,11 +13,6 @@
 #include "base/memory.h"
 #include "range/byte_key.h"
 
-int tr_has_table(sqlite3 *db, const char *schema, const char *name) {
-  return sqlite3_table_column_metadata(db, schema, name, NULL, NULL, NULL, NULL, NULL, NULL) ==
-         SQLITE_OK;
-}
-
 void tr_job_forget_source(tr_job *job) {
   tr_statement_reader_free(job->keys);
   job->keys = NULL;

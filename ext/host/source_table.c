@@ -294,6 +294,11 @@ static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, i
 
 /* --- The public face ---------------------------------------------------------------------- */
 
+int tr_has_table(sqlite3 *db, const char *schema, const char *name) {
+  return sqlite3_table_column_metadata(db, schema, name, NULL, NULL, NULL, NULL, NULL, NULL) ==
+         SQLITE_OK;
+}
+
 tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *function,
                              const char *schema, const char *table, tr_error *err) {
   table_entry entry = {0};

@@ -84,6 +84,9 @@ typedef struct tr_source_table {
   tr_source_key key;
 } tr_source_table;
 
+/* Whether there is a table or view of that name. */
+int tr_has_table(sqlite3 *db, const char *schema, const char *name);
+
 /*
 ** Reads a table, view or virtual table; `schema` NULL looks where SQLite would (temp, main, attached).
 ** key.form is TR_KEY_NONE. `function` is named in errors. TR_INVALID_ARGUMENT: no such table.

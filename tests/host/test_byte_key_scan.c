@@ -499,6 +499,29 @@ static void a_long_scan(void **state) {
 }
 
 /* A failing statement of the caller's leaves the scan's tracker where it was, and usable. */
+/* In a file a name means that file's table, whatever the user has in temp. */
+static void names_in_a_file_are_of_that_file(void **state) {
+  (void)state;
+  sqlite3 *db = open_db(path);
+  execute(db, "CREATE TABLE named(id INTEGER PRIMARY KEY, x);"
+              "INSERT INTO named VALUES (1, 'of the file');"
+              "CREATE VIRTUAL TABLE named_scan USING byte_key_scan(named)");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  db = open_db(path);
+  execute(db, "CREATE TEMP TABLE named(id INTEGER PRIMARY KEY, x);"
+              "INSERT INTO temp.named VALUES (2, 'of temp')");
+  char *answer = ask(db, "SELECT group_concat(x) FROM named_scan");
+  assert_string_equal(answer, "of the file");
+  sqlite3_free(answer);
+  execute(db, "CREATE VIRTUAL TABLE temp.mine USING byte_key_scan(named)");
+  answer = ask(db, "SELECT group_concat(x) FROM mine");
+  assert_string_equal(answer, "of temp");
+  sqlite3_free(answer);
+  execute(db, "DROP TABLE temp.mine; DROP TABLE temp.named; DROP TABLE named_scan;"
+              "DROP TABLE named");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void the_callers_statement_fails(void **state) {
   (void)state;
   sqlite3 *db = open_db(":memory:");
@@ -530,6 +553,7 @@ int main(void) {
       cmocka_unit_test(tables_of_many_columns),
       cmocka_unit_test(values_outlive_the_inner_statement),
       cmocka_unit_test(a_long_scan),
+      cmocka_unit_test(names_in_a_file_are_of_that_file),
       cmocka_unit_test(the_callers_statement_fails),
   };
   return cmocka_run_group_tests_name("byte_key_scan", tests, make_folder, remove_folder);
