@@ -1,5 +1,5 @@
 /*
-** One table, then 256 of them with buffers of waiting rows.
+** One table, then 64 of them with buffers of waiting rows.
 **
 ** Rows come in some hundreds at a time, and are taken a step at a time: the keys of all are encoded, the
 ** groups of all are looked up, and then each aggregate adds all of them. So the processor has many rows
@@ -8,7 +8,7 @@
 ** encoding and without the index.
 **
 ** A waiting row is a head, its key (both forms) and its inputs in the exact form of keys, everything
-** in whole words. The buffer of a part is worked off in order, a few rows at a time: the first pass
+** in whole words. The buffer of a part is worked off in order, some rows at a time: the first pass
 ** asks for their slots in the index, the second for their groups, the third finds both there.
 **
 ** Shared parts. Rows of several threads wait in buffers of each thread's own; whoever works one off holds
@@ -21,7 +21,7 @@
 
 #include "base/memory.h"
 
-#define PART_BITS 8
+#define PART_BITS 6
 #define PARTS (1 << PART_BITS)
 
 /* The table is cut when it takes this much, and under a limit only if that leaves room for it. */
@@ -32,12 +32,12 @@
 ** The buffer of a part, in bytes: so many rows that working them off is worth a part's way into the caches;
 ** or, under a limit, all of them together at most a share of that.
 */
-#define BUFFER ((size_t)64 << 10)
+#define BUFFER ((size_t)256 << 10)
 #define LEAST_BUFFER ((size_t)1 << 10)
 #define BUFFERS_SHARE 16
 
 /* Rows that are looked up together, and how far ahead of them memory is asked for. */
-#define TOGETHER 16
+#define TOGETHER 64
 #define ROWS_AHEAD 1024
 #define LINE 64
 
@@ -517,7 +517,7 @@ tr_code tr_grouping_join(tr_grouping *grouping, tr_grouping *const *others, int 
   int is_in_parts = atomic_load(&grouping->shared->is_used);
   grouping->owns_shared = 1;
   for (int i = 0; i < count && code == TR_OK && !is_in_parts; i++) {
-    code = tr_grouping_merge(grouping, others[i], 0, 0, err);
+    code = tr_grouping_merge(grouping, others[i], err);
   }
   return code;
 }
@@ -541,28 +541,27 @@ tr_code tr_grouping_ensure_one(tr_grouping *grouping, tr_error *err) {
   return tr_group_table_find_or_add(grouping->table, &row, &group, err);
 }
 
-tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, uint32_t part, int bits,
-                          tr_error *err) {
-  int first = 0, end = PARTS;
-  if (from->table == NULL) {
-    first = (int)(part << (PART_BITS - bits));
-    end = first + (1 << (PART_BITS - bits));
-  }
-  for (int i = first; i < end; i++) {
-    const tr_group_table *table = from->table != NULL ? from->table : table_of(from, i);
-    tr_group_table_cursor cursor = {0};
-    if (table == NULL) continue;
-    for (const tr_group *group; (group = tr_group_table_next(table, &cursor)) != NULL;) {
-      if ((uint64_t)tr_group_hash(group) << bits >> 32 != part) continue;
-      tr_code code = merge_group(grouping, table, group, err);
-      if (code == TR_OK && grouping->table != NULL && is_to_be_cut(grouping)) {
-        code = cut_into_parts(grouping, err);
-      }
-      if (code != TR_OK) return code;
+static tr_code merge_table(tr_grouping *grouping, const tr_group_table *table, tr_error *err) {
+  tr_group_table_cursor cursor = {0};
+  tr_code code = TR_OK;
+  for (const tr_group *group;
+       code == TR_OK && (group = tr_group_table_next(table, &cursor)) != NULL;) {
+    code = merge_group(grouping, table, group, err);
+    if (code == TR_OK && grouping->table != NULL && is_to_be_cut(grouping)) {
+      code = cut_into_parts(grouping, err);
     }
-    if (from->table != NULL) break;
   }
-  return TR_OK;
+  return code;
+}
+
+tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, tr_error *err) {
+  if (from->table != NULL) return merge_table(grouping, from->table, err);
+  tr_code code = TR_OK;
+  for (int i = 0; i < PARTS && code == TR_OK; i++) {
+    const tr_group_table *table = table_of(from, i);
+    if (table != NULL) code = merge_table(grouping, table, err);
+  }
+  return code;
 }
 
 size_t tr_grouping_count(const tr_grouping *grouping) {

@@ -5,11 +5,11 @@
 **   for (tr_grouping_cursor c = {0}; (g = tr_grouping_next(grouping, &c)) != NULL;) ... ; free.
 **
 ** Few groups are one table (group_table.h), which the processor's caches hold. Past a few megabytes
-** each row would wait for the main memory, so the table is then cut into 256 parts by hash, and rows
+** each row would wait for the main memory, so the table is then cut into 64 parts by hash, and rows
 ** wait in the buffer of their part until that is full and is worked off at once, with its part in
 ** the caches. Nothing is ever hashed anew as a whole.
 **
-** Memory is what group_table.h says of groups, and for large groupings a buffer of 64 KiB beside each part;
+** Memory is what group_table.h says of groups, and for large groupings a buffer of 256 KiB beside each part;
 ** under a limit they take a sixteenth of that at most. All is counted.
 **
 ** Parallel use. Each thread fills its own grouping; those of one shape (seed included) are then merged.
@@ -78,12 +78,10 @@ tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err);
 tr_code tr_grouping_ensure_one(tr_grouping *grouping, tr_error *err);
 
 /*
-** Adds the groups of part `part` of 2^bits (bits at most 8) of `from`, which has the same shape and stays
-** as it is. What a new group shows as its key is what `from` showed; an old one keeps its own.
-** Errors as for add.
+** Adds the groups of `from`, which has the same shape and stays as it is. What a new group shows as its
+** key is what `from` showed; an old one keeps its own. Errors as for add.
 */
-tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, uint32_t part, int bits,
-                          tr_error *err);
+tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, tr_error *err);
 
 size_t tr_grouping_count(const tr_grouping *grouping);
 

@@ -325,33 +325,26 @@ static void test_many_groups(void **state) {
   tr_grouping_free(table);
 }
 
-static void test_merge_by_parts(void **state) {
+static void test_merge_of_many(void **state) {
   (void)state;
   tr_group_shape shape = counting_shape(0);
   int64_t rows = test_effort(300000);
-  tr_grouping *a = table_of(&shape, 0, rows), *b = table_of(&shape, rows / 2, rows + rows / 2);
-  int64_t total_groups = rows + rows / 2 < 700000 ? rows + rows / 2 : 700000;
-  for (int bits = 0; bits <= 8; bits += 4) {
-    size_t groups = 0;
-    int64_t counted = 0;
-    for (uint32_t part = 0; part < 1u << bits; part++) {
-      tr_grouping *merged;
-      assert_int_equal(tr_grouping_create(&shape, &merged, NULL), TR_OK);
-      assert_int_equal(tr_grouping_merge(merged, a, part, bits, NULL), TR_OK);
-      assert_int_equal(tr_grouping_merge(merged, b, part, bits, NULL), TR_OK);
-      groups += tr_grouping_count(merged);
-      tr_grouping_cursor cursor = {0};
-      for (const tr_group *g; (g = tr_grouping_next(merged, &cursor)) != NULL;) {
-        int64_t key = tr_group_key_field(g, 0).integer;
-        int64_t count = *(const int64_t *)tr_grouping_state(merged, g, 0);
-        assert_int_equal(count, key >= rows / 2 && key < rows ? 2 : 1);
-        counted += count;
-      }
-      tr_grouping_free(merged);
-    }
-    assert_int_equal(groups, total_groups);
-    assert_int_equal(counted, 2 * rows);
+  tr_grouping *merged, *a = table_of(&shape, 0, rows);
+  tr_grouping *b = table_of(&shape, rows / 2, rows + rows / 2);
+  int64_t total_groups = rows + rows / 2 < 700000 ? rows + rows / 2 : 700000, counted = 0;
+  assert_int_equal(tr_grouping_create(&shape, &merged, NULL), TR_OK);
+  assert_int_equal(tr_grouping_merge(merged, a, NULL), TR_OK);
+  assert_int_equal(tr_grouping_merge(merged, b, NULL), TR_OK);
+  assert_int_equal(tr_grouping_count(merged), total_groups);
+  tr_grouping_cursor cursor = {0};
+  for (const tr_group *g; (g = tr_grouping_next(merged, &cursor)) != NULL;) {
+    int64_t key = tr_group_key_field(g, 0).integer;
+    int64_t count = *(const int64_t *)tr_grouping_state(merged, g, 0);
+    assert_int_equal(count, key >= rows / 2 && key < rows ? 2 : 1);
+    counted += count;
   }
+  assert_int_equal(counted, 2 * rows);
+  tr_grouping_free(merged);
   tr_grouping_free(a);
   tr_grouping_free(b);
 }
@@ -415,9 +408,7 @@ static void test_random_rows_in_parts(void **state) {
     check_groups_in_any_order(table, groups, expected);
     tr_grouping *merged;
     assert_int_equal(tr_grouping_create(&shape, &merged, NULL), TR_OK);
-    for (uint32_t p = 0; p < 4; p++) {
-      assert_int_equal(tr_grouping_merge(merged, table, p, 2, NULL), TR_OK);
-    }
+    assert_int_equal(tr_grouping_merge(merged, table, NULL), TR_OK);
     assert_int_equal(tr_grouping_count(merged), expected + FILLERS);
     check_groups_in_any_order(merged, groups, expected);
     tr_grouping_free(merged);
@@ -444,7 +435,7 @@ static void test_merge_is_whole(void **state) {
       assert_int_equal(tr_grouping_add(part, rows[r].keys, rows[r].inputs, NULL), TR_OK);
     }
     assert_int_equal(tr_grouping_flush(part, NULL), TR_OK);
-    assert_int_equal(tr_grouping_merge(whole, part, 0, 0, NULL), TR_OK);
+    assert_int_equal(tr_grouping_merge(whole, part, NULL), TR_OK);
     tr_grouping_free(part);
   }
   assert_int_equal(tr_grouping_count(whole), expected);
@@ -546,7 +537,7 @@ static tr_code run_all(const row *rows, size_t count, tr_error *err) {
   }
   if (code == TR_OK) code = tr_grouping_flush(table, err);
   if (code == TR_OK) code = tr_grouping_create(&shape, &merged, err);
-  if (code == TR_OK) code = tr_grouping_merge(merged, table, 0, 1, err);
+  if (code == TR_OK) code = tr_grouping_merge(merged, table, err);
   if (code == TR_OK) code = tr_grouping_create(&counting, &numbers, err);
   if (code == TR_OK) code = add_filler(numbers, 1, FILLERS, err);
   for (int64_t i = 0; i < 500 && code == TR_OK; i++) {
@@ -584,7 +575,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_groups_of_random_rows),
       cmocka_unit_test(test_many_groups),
-      cmocka_unit_test(test_merge_by_parts),
+      cmocka_unit_test(test_merge_of_many),
       cmocka_unit_test(test_merge_is_whole),
       cmocka_unit_test(test_random_rows_in_parts),
       cmocka_unit_test(test_no_keys),
