@@ -320,7 +320,8 @@ static void test_many_groups(void **state) {
     uint64_t memory = tr_grouping_memory(table);
     print_message("%lld groups of one integer, one count: %.1f bytes each\n", (long long)groups,
                   (double)memory / (double)groups);
-    assert_true(memory < (uint64_t)groups * (16 + 8 + 8 + 18 + 10));
+    /* (What the last block of the arena has in hand does not grow with them.) */
+    assert_true(memory < (uint64_t)groups * (16 + 8 + 8 + 18 + 10) + (4 << 20));
   }
   tr_grouping_free(table);
 }
