@@ -145,14 +145,34 @@ static int begin_plain(tr_tracked_scan *scan, tr_statement_reader *statement_rea
   return code == TR_OK ? tr_statement_reader_next(scan->rows, &scan->position, err) : -1;
 }
 
+/*
+** A tracker that is done has nothing to claim. Yet what cannot be a key lies before all keys, and a scan
+** from there on must meet it: 0, or -1 where it does.
+*/
+static int look_before_keys(tr_statement_reader *statement_reader, const tr_byte_key_range *place,
+                            tr_error *err) {
+  tr_position position;
+  if (place->start.size > 0) return 0;
+  tr_code code = tr_statement_reader_open(statement_reader, tr_buffer_bytes(&place->start),
+                                          tr_buffer_bytes(&place->end), err);
+  int has_row = code == TR_OK ? tr_statement_reader_next(statement_reader, &position, err) : -1;
+  tr_statement_reader_reset(statement_reader);
+  return has_row < 0 ? -1 : 0;
+}
+
 static int begin_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                        tr_statement_reader *statement_reader, const tr_scan_request *request,
                        tr_error *err) {
   tr_restriction place = {0};
   if (take_named(scan, trackers, statement_reader, request, err) != TR_OK) return -1;
   tr_tracker *tracker = scan->named->tracker;
-  if (tr_tracker_is_done(tracker)) return 0;
+  int is_done = tr_tracker_is_done(tracker);
   if (place_of(tracker, &place, err) != TR_OK) return -1;
+  if (is_done) {
+    int result = look_before_keys(statement_reader, &place.bytes, err);
+    tr_restriction_free(&place);
+    return result;
+  }
   tr_code code = tr_statement_reader_open(statement_reader, tr_buffer_bytes(&place.bytes.start),
                                           tr_buffer_bytes(&place.bytes.end), err);
   tr_restriction_free(&place);

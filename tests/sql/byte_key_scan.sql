@@ -169,3 +169,12 @@ SELECT * FROM se2;
 DROP TABLE e;
 SELECT * FROM se2;
 DROP TABLE se2;
+
+.print '# what is no blob is met under a tracker, too, whose range has no keys'
+CREATE TABLE mixed(k BLOB UNIQUE);
+INSERT INTO mixed VALUES (5), (x'61');
+CREATE VIRTUAL TABLE temp.blobs USING byte_key_scan(mixed, key(k));
+SELECT k FROM blobs WHERE k <= '%' AND tracker = 'below';
+SELECT k FROM blobs WHERE tracker = 'none' AND restriction = '{"start":"","end":"00"}';
+SELECT hex(k) FROM blobs WHERE tracker = 'empty' AND restriction = '{"start":"61","end":"61"}';
+SELECT name, restriction, done FROM range_trackers WHERE name IN ('below', 'none', 'empty') ORDER BY name;
