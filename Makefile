@@ -67,11 +67,11 @@ accept-sql: $(BUILD)/tranche.so ## write tests/sql/NAME.out anew from what the s
 	@$(RUN_TESTS) --accept sql $(or $(NAME),$(error NAME=... says which script))
 
 .PHONY: test-docs
-test-docs: $(BUILD)/tranche.so ## run the examples of README.md and docs/ alone
+test-docs: $(BUILD)/tranche.so $(BUILD)/libtranche.a ## run the examples of README.md and docs/ alone
 	@$(RUN_TESTS) docs $(NAME)
 
 .PHONY: accept-docs
-accept-docs: $(BUILD)/tranche.so ## write the outputs in docs/NAME.md anew (NAME=keys, or README)
+accept-docs: $(BUILD)/tranche.so $(BUILD)/libtranche.a ## write the outputs in docs/NAME.md anew (NAME=keys, or README)
 	@$(RUN_TESTS) --accept docs $(or $(NAME),$(error NAME=... says which page))
 
 .PHONY: lint
