@@ -420,10 +420,30 @@ static void result_blob(sqlite3_context *context, sqlite3_value *value) {
   }
 }
 
-/* The inner statement's value, by its type. */
-static void result_column(sqlite3_context *context, sqlite3_value *value, int is_utf8) {
+/*
+** No row has an INTEGER in a column of REAL affinity; but where SQLite sorts, it may give a generated
+** column's REAL without a fraction as one.
+*/
+static void result_integer(sqlite3_context *context, int64_t integer, int is_real) {
+  if (is_real) {
+    sqlite3_result_double(context, (double)integer);
+  } else {
+    sqlite3_result_int64(context, integer);
+  }
+}
+
+static int is_real(const tr_source_table *source, int column) {
+  return column >= 0 && source->columns[column].affinity == TR_AFFINITY_REAL;
+}
+
+/* The inner statement's value of a column of the source, by its type. */
+static void result_column(sqlite3_context *context, sqlite3_value *value,
+                          const tr_source_table *source, int column) {
+  int is_utf8 = source->is_utf8;
   switch (sqlite3_value_type(value)) {
-  case SQLITE_INTEGER: sqlite3_result_int64(context, sqlite3_value_int64(value)); break;
+  case SQLITE_INTEGER:
+    result_integer(context, sqlite3_value_int64(value), is_real(source, column));
+    break;
   case SQLITE_FLOAT: sqlite3_result_double(context, sqlite3_value_double(value)); break;
   case SQLITE_TEXT: result_text(context, value, is_utf8); break;
   case SQLITE_BLOB: result_blob(context, value); break;
@@ -452,7 +472,7 @@ int tr_scan_column_value(sqlite3_vtab_cursor *base, sqlite3_context *context, in
   } else if (cursor->inner.column_at[i] >= 0) {
     result_column(context,
                   tr_statement_reader_values(cursor->inner.reader)[cursor->inner.column_at[i]],
-                  table->source.is_utf8);
+                  &table->source, table->columns[i].source);
   }
   return SQLITE_OK;
 }

@@ -178,3 +178,12 @@ SELECT k FROM blobs WHERE k <= '%' AND tracker = 'below';
 SELECT k FROM blobs WHERE tracker = 'none' AND restriction = '{"start":"","end":"00"}';
 SELECT hex(k) FROM blobs WHERE tracker = 'empty' AND restriction = '{"start":"61","end":"61"}';
 SELECT name, restriction, done FROM range_trackers WHERE name IN ('below', 'none', 'empty') ORDER BY name;
+
+.print '# a generated REAL stays one where the inner statement must sort'
+CREATE TABLE generated(a TEXT, c, d REAL AS (abs(length(a))) VIRTUAL, UNIQUE (a, c DESC), UNIQUE (c, d DESC));
+INSERT INTO generated(a, c) VALUES ('xyz', 1), ('vwxyz', 2);
+CREATE VIRTUAL TABLE temp.ga USING byte_key_scan(generated, key(a, c));
+CREATE VIRTUAL TABLE temp.gc USING byte_key_scan(generated, key(c, d));
+SELECT typeof(d) AS type, d / 2 AS half, d FROM ga WHERE d / 2 > 1;
+SELECT typeof(d) AS type, d / 2 AS half, byte_key = byte_key(c, d) AS has_key FROM gc WHERE d > 2.5;
+SELECT row FROM byte_key_scan('generated', 'a, c');
