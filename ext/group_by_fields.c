@@ -130,11 +130,12 @@ static int disconnect(sqlite3_vtab *table) {
 
 /* --- xBestIndex ----------------------------------------------------------------------------------- */
 
+/* IS NOT NULL and its like may stand in the ON of an outer join (host/key_constraints.h). */
 static int is_condition(int op) {
-  static const int ops[] = {SQLITE_INDEX_CONSTRAINT_EQ,     SQLITE_INDEX_CONSTRAINT_LT,
-                            SQLITE_INDEX_CONSTRAINT_LE,     SQLITE_INDEX_CONSTRAINT_GT,
-                            SQLITE_INDEX_CONSTRAINT_GE,     SQLITE_INDEX_CONSTRAINT_IS,
-                            SQLITE_INDEX_CONSTRAINT_ISNULL, SQLITE_INDEX_CONSTRAINT_ISNOTNULL};
+  static const int ops[] = {SQLITE_INDEX_CONSTRAINT_EQ,    SQLITE_INDEX_CONSTRAINT_LT,
+                            SQLITE_INDEX_CONSTRAINT_LE,    SQLITE_INDEX_CONSTRAINT_GT,
+                            SQLITE_INDEX_CONSTRAINT_GE,    SQLITE_INDEX_CONSTRAINT_IS,
+                            SQLITE_INDEX_CONSTRAINT_ISNULL};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
     if (ops[i] == op) return 1;
   }
@@ -302,8 +303,7 @@ static int read_condition(const tr_group_plan *plan, long code, sqlite3_value *v
   tr_group_condition *condition = &conditions[*count];
   *condition =
       (tr_group_condition){.key = (int)(labs(code) / 1000), .op = (int)(labs(code) % 1000)};
-  int is_null_test = condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL ||
-                     condition->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
+  int is_null_test = condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL;
   int rc = SQLITE_OK;
   ++*count;
   if (code < 0)

@@ -19,8 +19,8 @@ int tr_group_register_function(tr_host *host);
 /* A condition on a key field: for the row to be read at all. */
 typedef struct tr_group_condition {
   int key;
-  int op;                 /* SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT, GE, IS, ISNULL, ISNOTNULL */
-  sqlite3_value **values; /* none for ISNULL and ISNOTNULL; for EQ any number: one of them */
+  int op;                 /* SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT, GE, IS, ISNULL */
+  sqlite3_value **values; /* none for ISNULL; for EQ any number: one of them */
   int value_count;
 } tr_group_condition;
 

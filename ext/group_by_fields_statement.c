@@ -70,8 +70,6 @@ static void append_condition(sqlite3_str *sql, const tr_source_table *source,
   append_operand(sql, field, is_expression);
   if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL) {
     sqlite3_str_appendall(sql, " IS NULL");
-  } else if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
-    sqlite3_str_appendall(sql, " IS NOT NULL");
   } else {
     append_comparison(sql, condition, parameter);
     if (lets_numeric_text_through(condition, affinity)) {

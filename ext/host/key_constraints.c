@@ -13,13 +13,7 @@
 /* --- Operators ---------------------------------------------------------------------------- */
 
 /* Constraint codes newer than the oldest header; they are part of SQLite's stable interface. */
-enum {
-  CONSTRAINT_NE = 68,
-  CONSTRAINT_IS_NOT,
-  CONSTRAINT_NOT_NULL,
-  CONSTRAINT_IS_NULL,
-  CONSTRAINT_IS
-};
+enum { CONSTRAINT_IS_NULL = 71, CONSTRAINT_IS };
 
 static const struct {
   const char *text;
@@ -31,13 +25,8 @@ static const struct {
     [TR_GE] = {">=", SQLITE_INDEX_CONSTRAINT_GE, 1},
     [TR_LT] = {"<", SQLITE_INDEX_CONSTRAINT_LT, 1},
     [TR_LE] = {"<=", SQLITE_INDEX_CONSTRAINT_LE, 1},
-    [TR_NE] = {"<>", CONSTRAINT_NE, 1},
     [TR_IS] = {"IS", CONSTRAINT_IS, 1},
-    [TR_IS_NOT] = {"IS NOT", CONSTRAINT_IS_NOT, 1},
     [TR_IS_NULL] = {"IS NULL", CONSTRAINT_IS_NULL, 0},
-    [TR_NOT_NULL] = {"IS NOT NULL", CONSTRAINT_NOT_NULL, 0},
-    [TR_LIKE] = {"LIKE", SQLITE_INDEX_CONSTRAINT_LIKE, 1},
-    [TR_GLOB] = {"GLOB", SQLITE_INDEX_CONSTRAINT_GLOB, 1},
     [TR_IN] = {"IN", -1, 1},
 };
 
@@ -69,7 +58,6 @@ int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op) 
 /* Whether a value may be meant in two ways beside the column. */
 static int is_ambiguous(const tr_source_table *source, const tr_term *term, int i) {
   if (is_numeric(affinity_of(source, term->column))) return 0;
-  if (term->op == TR_LIKE || term->op == TR_GLOB) return 0;
   int type = sqlite3_value_type(term->values[i]);
   return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
@@ -123,14 +111,14 @@ static void append_list(const tr_source_table *source, const tr_term *term, int 
 /* Whether a number, below all text, could satisfy the operator by that alone. */
 static int holds_for_all_text(const tr_source_table *source, const tr_term *term) {
   return affinity_of(source, term->column) == TR_AFFINITY_TEXT &&
-         (term->op == TR_GT || term->op == TR_GE || term->op == TR_NE || term->op == TR_IS_NOT);
+         (term->op == TR_GT || term->op == TR_GE);
 }
 
 /* A term whose value may be meant in several ways: true where one of them is. */
 static void append_ambiguous(const tr_source_table *source, const tr_term *term, int first,
                              sqlite3_str *sql) {
   const char *operator= operators[term->op].text;
-  if (holds_for_all_text(source, term)) { /* or for all rows, NULL being what it is not */
+  if (holds_for_all_text(source, term)) {
     sqlite3_str_appendall(sql, "1");
     return;
   }

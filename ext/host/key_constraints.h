@@ -17,20 +17,19 @@
 #include "host/source_table.h"
 #include "range/byte_key_range.h"
 
-/* SQLITE_INDEX_CONSTRAINT_... as one of ours: all that can be passed on. */
+/*
+** SQLITE_INDEX_CONSTRAINT_... as one of ours: all that can be passed on. <>, IS NOT, IS NOT NULL, LIKE and
+** GLOB are never: SQLite (3.53, too) offers them for the left side of an outer join out of its ON, where they
+** take no row away, and an xBestIndex cannot see that. `=`, `<` and their like it offers where they hold.
+*/
 typedef enum tr_operator {
   TR_EQ,
   TR_GT,
   TR_GE,
   TR_LT,
   TR_LE,
-  TR_NE,
   TR_IS,
-  TR_IS_NOT,
   TR_IS_NULL,
-  TR_NOT_NULL,
-  TR_LIKE,
-  TR_GLOB,
   TR_IN, /* TR_EQ with a list of values */
   TR_OPERATORS
 } tr_operator;

@@ -1,9 +1,9 @@
 /*
 ** Planning: which terms of a query the scan takes, in what order it gives rows, what that costs.
 **
-** Every term on a column of the source goes into the inner statement, so that SQLite plans it there; those
-** on leading key columns also narrow the range of keys. A term is left to SQLite as well unless the inner
-** statement is sure to say the same.
+** Every term on a column of the source that may be passed on (host/key_constraints.h) goes into the inner
+** statement, so that SQLite plans it there; those on leading key columns also narrow the range of keys. A term
+** is left to SQLite as well unless the inner statement is sure to say the same.
 **
 ** A plan is text, for people to read in EXPLAIN QUERY PLAN: the columns that are read as a hexadecimal
 ** mask, then a word for each argument of xFilter: `used=1f 0:ge 3:eq.binary`.
@@ -18,13 +18,8 @@
 #include "host/stored_expression.h"
 
 static const char *const words[TR_OPERATORS] = {
-    [TR_EQ] = "eq",          [TR_GT] = "gt",
-    [TR_GE] = "ge",          [TR_LT] = "lt",
-    [TR_LE] = "le",          [TR_NE] = "ne",
-    [TR_IS] = "is",          [TR_IS_NOT] = "isnot",
-    [TR_IS_NULL] = "isnull", [TR_NOT_NULL] = "notnull",
-    [TR_LIKE] = "like",      [TR_GLOB] = "glob",
-    [TR_IN] = "in",
+    [TR_EQ] = "eq", [TR_GT] = "gt", [TR_GE] = "ge",          [TR_LT] = "lt",
+    [TR_LE] = "le", [TR_IS] = "is", [TR_IS_NULL] = "isnull", [TR_IN] = "in",
 };
 
 /* --- Plans as text ------------------------------------------------------------------------ */
@@ -108,13 +103,12 @@ static const char *collation_of(const tr_scan_table *table, int source) {
 
 /*
 ** Whether a term's comparison can be said in the inner statement: by the column's own collation, or by
-** BINARY (`*is_binary`). For <> and IS NOT SQLite does not tell the collation; BINARY leaves the most rows,
-** and SQLite looks at them again.
+** BINARY (`*is_binary`).
 */
 static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
                        int source, int *is_binary) {
-  *is_binary = op == TR_NE || op == TR_IS_NOT;
-  if (*is_binary || op > TR_IS_NOT) return 1;
+  *is_binary = 0;
+  if (op == TR_IS_NULL) return 1;
   const char *collation = sqlite3_vtab_collation(info, i);
   if (collation == NULL || sqlite3_stricmp(collation, collation_of(table, source)) == 0) return 1;
   *is_binary = sqlite3_stricmp(collation, "BINARY") == 0;
@@ -141,9 +135,8 @@ static void note_key_term(key_terms *key, int place, tr_operator op, int certain
 
 static void note_other_term(key_terms *key, const tr_scan_column *column, tr_operator op) {
   static const double factors[TR_OPERATORS] = {
-      [TR_EQ] = 0.1,       [TR_IS] = 0.1,  [TR_IN] = 0.2,     [TR_GT] = 0.25,   [TR_GE] = 0.25,
-      [TR_LT] = 0.25,      [TR_LE] = 0.25, [TR_LIKE] = 0.25,  [TR_GLOB] = 0.25, [TR_IS_NULL] = 0.1,
-      [TR_NOT_NULL] = 0.9, [TR_NE] = 0.9,  [TR_IS_NOT] = 0.9,
+      [TR_EQ] = 0.1,  [TR_IS] = 0.1,  [TR_IN] = 0.2,  [TR_GT] = 0.25,
+      [TR_GE] = 0.25, [TR_LT] = 0.25, [TR_LE] = 0.25, [TR_IS_NULL] = 0.1,
   };
   key->other_factor *= factors[op];
   int is_equal = op == TR_EQ || op == TR_IS || op == TR_IN;
@@ -190,9 +183,9 @@ static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_sc
 static int may_be_of_pattern(const sqlite3_index_info *info, int i, tr_operator op) {
   if (op < TR_GT || op > TR_LE) return 0;
   for (int j = 0; j < info->nConstraint; j++) {
-    tr_operator other = tr_operator_of_constraint(info->aConstraint[j].op);
+    int other = info->aConstraint[j].op;
     if (info->aConstraint[j].iColumn == info->aConstraint[i].iColumn &&
-        (other == TR_LIKE || other == TR_GLOB)) {
+        (other == SQLITE_INDEX_CONSTRAINT_LIKE || other == SQLITE_INDEX_CONSTRAINT_GLOB)) {
       return 1;
     }
   }

@@ -20,6 +20,9 @@ static int set_up(void **state) {
                     "FROM counting_input(1000)");
   database_must(db, "CREATE VIRTUAL TABLE temp.by_g USING group_by_fields(t, by_field_names(g), "
                     "sum(x) AS s, count(*) AS n)");
+  database_must(db, "CREATE TABLE with_null(v); INSERT INTO with_null VALUES (1), (2), (NULL);"
+                    "CREATE VIRTUAL TABLE temp.nullable USING group_by_fields(with_null, "
+                    "by_field_names(v), count(*) AS n)");
   return 0;
 }
 
@@ -47,6 +50,15 @@ static void test_answers(void **state) {
       {"SELECT count(*) FROM t JOIN by_g USING (g) WHERE t.x = by_g.n", "1"},
       {"SELECT sum((SELECT s FROM by_g WHERE by_g.g = t.g)) FROM t WHERE id < 10", "499500"},
       {"SELECT count(*) FROM t LEFT JOIN by_g ON by_g.g = t.g + 5 WHERE by_g.g IS NULL", "500"},
+      /* What is in the ON of an outer join takes no group away from the side that is kept. */
+      {"SELECT count(*) || ' ' || count(id) FROM by_g LEFT JOIN t ON by_g.g IS NOT NULL AND id = 1",
+       "10 10"},
+      {"SELECT count(*) || ' ' || count(id) FROM nullable LEFT JOIN t ON v IS NOT NULL AND id = 1",
+       "3 2"},
+      {"SELECT count(*) || ' ' || count(id) FROM t RIGHT JOIN nullable ON v IS NOT NULL AND id = 1",
+       "3 2"},
+      {"SELECT count(*) || ' ' || count(id) FROM nullable LEFT JOIN t ON v IS NULL AND id = 1",
+       "3 1"},
       {"WITH w AS (SELECT * FROM by_g) SELECT (SELECT sum(n) FROM w) + (SELECT sum(s) FROM w)",
        "500500"},
       {"SELECT count(DISTINCT rowid) FROM by_g", "10"},
