@@ -151,9 +151,9 @@ tr_code tr_group_intake_make_batch(tr_group_intake *run, tr_error *err) {
 
 /* --- copies, for other threads --------------------------------------------------------------- */
 
-tr_code tr_group_intake_create_parts(const tr_group_intake *intake, tr_group_parts **parts,
-                                     tr_error *err) {
-  return tr_group_parts_create(&intake->result->shape, parts, err);
+tr_code tr_group_intake_create_parts(const tr_group_intake *intake, int copies,
+                                     tr_group_parts **parts, tr_error *err) {
+  return tr_group_parts_create(&intake->result->shape, copies, parts, err);
 }
 
 tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,

@@ -14,8 +14,8 @@
 typedef struct tr_group_intake tr_group_intake;
 
 /* What groups have in common, and the parts that the copies' groupings share, to be freed after them. */
-tr_code tr_group_intake_create_parts(const tr_group_intake *intake, tr_group_parts **parts,
-                                     tr_error *err);
+tr_code tr_group_intake_create_parts(const tr_group_intake *intake, int copies,
+                                     tr_group_parts **parts, tr_error *err);
 
 /* A copy with no groups yet, over those parts. TR_NO_MEMORY, TR_TOO_BIG. */
 tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,

@@ -143,8 +143,8 @@ static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *ru
 static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_request *request,
                         int is_check, int *scanned_whole, tr_error *err) {
   sqlite3_stmt *stmt = NULL;
-  int worker_count = is_check ? 0 : tr_parallel_group_workers(host, run->result->plan);
-  if (worker_count < 0) return tr_error_no_memory(err);
+  int worker_count = is_check ? 0 : tr_parallel_group_workers(host, run->result->plan, err);
+  if (worker_count < 0) return err->code;
   tr_code code = tr_group_intake_lay_out(run, request, worker_count > 1, err);
   if (code == TR_OK) {
     code = tr_group_prepare(tr_host_db(host), run->result->plan, request, run->arguments,

@@ -24,6 +24,7 @@
 #define POLLS_PER_BAR 50
 
 #define ONE_WORKER "there is one worker"
+#define DESCENDS "the primary key does not lie in ascending order"
 
 static const char pool_owner;
 
@@ -47,7 +48,10 @@ static int count_cores(void) {
   return cores < 1 ? 1 : cores > TR_MOST_WORKERS ? TR_MOST_WORKERS : (int)cores;
 }
 
-/* NULL: none. Of a source that is worth a thread, a few workers are as good as asked for. */
+/*
+** A reason against other connections that the plan alone shows; NULL: none. Of a source that is worth a thread,
+** a few workers are as good as asked for.
+*/
 static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
   switch (plan->source.kind) {
   case TR_SOURCE_VIEW: return "the source is a view";
@@ -62,12 +66,18 @@ static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
   return NULL;
 }
 
-int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan) {
+int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan, tr_error *err) {
   tr_run_report *report = tr_run_report_of(host);
-  if (report == NULL) return -1;
-  if (tr_run_report_begin(report, plan->source.schema, plan->source.name) != TR_OK) return -1;
-  const char *reason = report->reason = reason_against(host, plan);
-  if (reason != NULL) return 0;
+  if (report == NULL ||
+      tr_run_report_begin(report, plan->source.schema, plan->source.name) != TR_OK) {
+    return tr_error_no(err, TR_NO_MEMORY, "out of memory");
+  }
+  report->reason = reason_against(host, plan);
+  if (report->reason != NULL) return 0;
+  int ascends = tr_source_table_ascends(&plan->source, tr_host_db(host), err);
+  if (ascends < 0) return -1;
+  if (!ascends) report->reason = DESCENDS;
+  if (!ascends) return 0;
   return plan->workers > 0 ? plan->workers : count_cores();
 }
 
@@ -130,7 +140,7 @@ static const tr_work work = {first_key, last_key,         key_behind, read_piece
 static int open_workers(parallel_run *run, int count, const char **reason, tr_error *err) {
   const tr_parallel_group *job = run->job;
   tr_error why = {0};
-  if (tr_group_intake_create_parts(job->intake, &run->parts, err) != TR_OK) return -1;
+  if (tr_group_intake_create_parts(job->intake, count, &run->parts, err) != TR_OK) return -1;
   for (int i = 0; i < count; i++) {
     int opened =
         tr_group_worker_open(job, run->parts, run->snapshots, i, &run->workers[i], reason, &why);

@@ -31,9 +31,9 @@ typedef struct tr_parallel_group {
 /*
 ** How many workers the plan is for: 0 if it is to run on the caller's connection, since the source has no
 ** key or is small; tranche_last_run() then knows why. One worker is a thread, too: its connection reads
-** through a memory map, which the caller's seldom does. -1: out of memory.
+** through a memory map, which the caller's seldom does. -1: `err` says why it cannot be known.
 */
-int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan);
+int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan, tr_error *err);
 
 /*
 ** 1: all groups are in `*grouping`, the caller's to free. 0: one thread must do it. -1: errors as

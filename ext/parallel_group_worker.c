@@ -75,8 +75,15 @@ struct tr_group_worker {
 
 /* --- the functions ---------------------------------------------------------------------------------- */
 
-/* Takes a row in hand; on failure the statement ends. */
+/*
+** Takes a row in hand; on failure the statement ends. (The hand is full only if rows do not come as they are
+** read, which the plans of the statements exclude: all_read_by_key.)
+*/
 static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_value **arguments) {
+  if (tr_group_intake_is_full(worker->intake)) {
+    sqlite3_result_error(context, TR_GROUP_FUNCTION ": rows came in no order", -1);
+    return 0;
+  }
   if (tr_group_intake_add(worker->intake, arguments) == TR_OK) return 1;
   worker->has_failed = 1;
   sqlite3_result_error(context, "a row could not be taken in hand", -1);
@@ -203,9 +210,14 @@ static void release_worker(void *pointer) {
   tr_free(worker);
 }
 
-/* The forms that a run uses, each with an end or without one. */
-static int uses(const tr_group_worker *worker, form f) {
-  return f == BOUNDED || (f == NARROW) == has_conditions(worker->job);
+/* Whether a run may use a form, with an end or without one. */
+static int uses(const tr_group_worker *worker, form f, int has_end) {
+  int has = has_conditions(worker->job);
+  switch (f) {
+  case AHEAD: return !has && !has_end;
+  case BOUNDED: return has || has_end;
+  default: return has && has_end;
+  }
 }
 
 static tr_code open_run(tr_group_worker *worker, const tr_parallel_group *job, tr_error *err) {
@@ -214,8 +226,8 @@ static tr_code open_run(tr_group_worker *worker, const tr_parallel_group *job, t
   worker->has_failed = 0;
   drop_statements(worker);
   tr_code code = tr_group_keys_look_at(&worker->keys, worker->db, job->plan->source.name, err);
-  for (int f = 0; f < FORMS && code == TR_OK; f++) {
-    if (uses(worker, (form)f)) code = prepare(worker, (form)f, f != AHEAD, &p, err);
+  for (int i = 0; i < 2 * FORMS && code == TR_OK; i++) {
+    if (uses(worker, (form)(i / 2), i % 2)) code = prepare(worker, (form)(i / 2), i % 2, &p, err);
   }
   return code;
 }
@@ -232,16 +244,21 @@ static int reads_by_key(tr_group_worker *worker, sqlite3_stmt *reading) {
     const char *line = (const char *)sqlite3_column_text(stmt, 3);
     if (line == NULL) line = "";
     if (is_first) reads = strstr(line, "PRIMARY KEY") != NULL;
-    if (strstr(line, "TEMP B-TREE FOR ORDER BY") != NULL) reads = 0;
+    if (strstr(line, "TEMP B-TREE") != NULL) reads = 0;
   }
   sqlite3_finalize(stmt);
   return reads;
 }
 
 static int all_read_by_key(tr_group_worker *worker) {
-  sqlite3_stmt *ahead = worker->statements[AHEAD][0].stmt;
-  return reads_by_key(worker, worker->statements[BOUNDED][1].stmt) &&
-         (ahead == NULL || reads_by_key(worker, ahead));
+  int all = 1;
+  for (int f = AHEAD; f <= BOUNDED; f++) {
+    for (int i = 0; i < 2 && all; i++) {
+      sqlite3_stmt *stmt = worker->statements[f][i].stmt;
+      all = stmt == NULL || reads_by_key(worker, stmt);
+    }
+  }
+  return all;
 }
 
 int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,

@@ -294,6 +294,19 @@ static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, i
 
 /* --- The public face ---------------------------------------------------------------------- */
 
+int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error *err) {
+  sqlite3_stmt *stmt;
+  if (source->key.form == TR_KEY_ROWID) return 1;
+  tr_code code = prepare(db,
+                         "SELECT total(x.desc) = 0 FROM pragma_index_list(?1, ?2) AS i, "
+                         "pragma_index_xinfo(i.name, ?2) AS x WHERE i.origin = 'pk' AND x.key",
+                         source->name, source->schema, &stmt, err);
+  if (code != TR_OK) return -1;
+  int rc = sqlite3_step(stmt);
+  int ascends = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
+  return finish(db, stmt, rc, err) == TR_OK ? ascends : -1;
+}
+
 int tr_has_table(sqlite3 *db, const char *schema, const char *name) {
   return sqlite3_table_column_metadata(db, schema, name, NULL, NULL, NULL, NULL, NULL, NULL) ==
          SQLITE_OK;

@@ -84,6 +84,12 @@ typedef struct tr_source_table {
   tr_source_key key;
 } tr_source_table;
 
+/*
+** Whether the rows of a table WITHOUT ROWID lie in the ascending order of its primary key: 1, 0, -1. Others
+** do.
+*/
+int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error *err);
+
 /* Whether there is a table or view of that name. */
 int tr_has_table(sqlite3 *db, const char *schema, const char *name);
 

@@ -34,7 +34,8 @@
 */
 #define BUFFER ((size_t)256 << 10)
 #define LEAST_BUFFER ((size_t)1 << 10)
-#define BUFFERS_SHARE 16
+#define ALL_BUFFERS ((uint64_t)64 << 20)
+#define BUFFERS_SHARE 8
 
 /* Rows that are looked up together, and how far ahead of them memory is asked for. */
 #define TOGETHER 64
@@ -73,6 +74,7 @@ typedef struct shared_part {
 struct tr_group_parts {
   tr_group_shape shape;
   tr_memory_budget budget;
+  int most; /* groupings over them */
   tr_group_arena *arena;
   atomic_int is_used; /* a grouping was cut */
   shared_part parts[PARTS];
@@ -91,6 +93,7 @@ struct tr_grouping {
   size_t buffer_size;      /* of each part; 0: rows do not wait */
   tr_group_arena *buffers; /* NULL: flushed */
   tr_group_arena *arena;   /* of the parts; NULL: that of the shared ones is used */
+  int has_looks;           /* noticed in tables that are gone, or in another grouping */
   tr_group_parts *shared;  /* NULL: the parts are its own */
   int owns_shared;
   tr_group_row *rows; /* the keys of the rows in hand; their bytes are in `scratch` */
@@ -271,9 +274,11 @@ static void free_parts(tr_grouping *grouping) {
 
 /* Makes the buffers; without memory for them rows do not wait. */
 static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
-  uint64_t limit = grouping->account.budget->limit;
+  uint64_t limit = grouping->account.budget->limit, all = ALL_BUFFERS;
+  uint64_t buffers = PARTS * (grouping->shared == NULL ? 1 : (uint64_t)grouping->shared->most);
   size_t size = BUFFER;
-  while (limit != 0 && size * PARTS > limit / BUFFERS_SHARE) size /= 2;
+  if (limit != 0 && all > limit / BUFFERS_SHARE) all = limit / BUFFERS_SHARE;
+  while (size * buffers > all) size /= 2;
   tr_code code = tr_group_arena_create(grouping->account.budget, &grouping->buffers, err);
   if (code != TR_OK || size < LEAST_BUFFER) return code;
   void *rows;
@@ -321,6 +326,7 @@ static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
        code == TR_OK && (group = tr_group_table_next(whole, &cursor)) != NULL;) {
     code = merge_group(grouping, whole, group, err);
   }
+  grouping->has_looks |= tr_group_table_has_looks(whole);
   grouping->account.used -= tr_group_table_memory(whole);
   tr_group_table_free(whole);
   return code;
@@ -475,6 +481,9 @@ static tr_code add_to_table(tr_grouping *grouping, const tr_value *inputs, size_
                      ? find_recent_groups(grouping, found, groups, err)
                      : find_groups(grouping, found, groups, err);
   for (int i = found; i < count; i++) groups[i] = groups[0];
+  for (int i = 0; i < found && code == TR_OK && grouping->shared != NULL; i++) {
+    tr_group_table_compare_looks(grouping->table, groups[i], &grouping->rows[i]);
+  }
   if (code == TR_OK) {
     code = tr_group_table_add_rows(grouping->table, groups, inputs, stride, count, err);
   }
@@ -516,15 +525,16 @@ tr_code tr_grouping_join(tr_grouping *grouping, tr_grouping *const *others, int 
   tr_code code = TR_OK;
   int is_in_parts = atomic_load(&grouping->shared->is_used);
   grouping->owns_shared = 1;
-  for (int i = 0; i < count && code == TR_OK && !is_in_parts; i++) {
-    code = tr_grouping_merge(grouping, others[i], err);
+  for (int i = 0; i < count && code == TR_OK; i++) {
+    grouping->has_looks |= tr_grouping_has_looks(others[i]);
+    if (!is_in_parts) code = tr_grouping_merge(grouping, others[i], err);
   }
   return code;
 }
 
 int tr_grouping_has_looks(const tr_grouping *grouping) {
-  if (grouping->table != NULL) return tr_group_table_has_looks(grouping->table);
-  int has = 0;
+  int has = grouping->has_looks;
+  if (grouping->table != NULL) return has || tr_group_table_has_looks(grouping->table);
   for (int i = 0; i < PARTS; i++) {
     const tr_group_table *table = table_of(grouping, i);
     has |= table != NULL && tr_group_table_has_looks(table);
@@ -555,6 +565,7 @@ static tr_code merge_table(tr_grouping *grouping, const tr_group_table *table, t
 }
 
 tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, tr_error *err) {
+  grouping->has_looks |= tr_grouping_has_looks(from);
   if (from->table != NULL) return merge_table(grouping, from->table, err);
   tr_code code = TR_OK;
   for (int i = 0; i < PARTS && code == TR_OK; i++) {
@@ -620,13 +631,14 @@ void tr_grouping_free(tr_grouping *grouping) {
 
 /* --- shared parts ---------------------------------------------------------------------------- */
 
-tr_code tr_group_parts_create(const tr_group_shape *shape, tr_group_parts **created,
+tr_code tr_group_parts_create(const tr_group_shape *shape, int most, tr_group_parts **created,
                               tr_error *err) {
   *created = NULL;
   tr_group_parts *parts = tr_malloc(sizeof *parts);
   if (parts == NULL) return tr_error_no_memory(err);
   memset(parts, 0, sizeof *parts);
   parts->shape = *shape;
+  parts->most = most;
   parts->budget.limit = shape->memory_limit;
   tr_code code = tr_group_arena_create(&parts->budget, &parts->arena, err);
   if (code != TR_OK) {

@@ -9,8 +9,9 @@
 ** wait in the buffer of their part until that is full and is worked off at once, with its part in
 ** the caches. Nothing is ever hashed anew as a whole.
 **
-** Memory is what group_table.h says of groups, and for large groupings a buffer of 256 KiB beside each part;
-** under a limit they take a sixteenth of that at most. All is counted.
+** Memory is what group_table.h says of groups, and for large groupings a buffer of 256 KiB beside each part,
+** or of less where many threads have some; under a limit all of them together take an eighth of that at
+** most. All is counted.
 **
 ** Parallel use. Each thread fills its own grouping; those of one shape (seed included) are then merged.
 ** Groupings that were made over shared parts do most of that as they go: the parts that one of them is
@@ -33,8 +34,12 @@ tr_code tr_grouping_create(const tr_group_shape *shape, tr_grouping **grouping, 
 /* What several groupings share: the parts that large ones are cut into, and the limit of memory. */
 typedef struct tr_group_parts tr_group_parts;
 
-/* `shape` is borrowed, and what it points to. TR_NO_MEMORY. */
-tr_code tr_group_parts_create(const tr_group_shape *shape, tr_group_parts **parts, tr_error *err);
+/*
+** Parts for at most `most` groupings, which divide the memory for waiting rows between them. `shape` is
+** borrowed, and what it points to. TR_NO_MEMORY.
+*/
+tr_code tr_group_parts_create(const tr_group_shape *shape, int most, tr_group_parts **parts,
+                              tr_error *err);
 void tr_group_parts_free(tr_group_parts *parts); /* after its groupings; NULL is fine */
 
 /* A grouping over shared parts. Errors as above. */

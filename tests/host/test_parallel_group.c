@@ -196,27 +196,33 @@ static const char *last_reason(sqlite3 *db) {
   return reason;
 }
 
+static const char descends[] = "the primary key does not lie in ascending order";
+
 static void same_rows_with_any_number_of_workers(void **state) {
   (void)state;
-  static const char *const sources[] = {
-      "CREATE TABLE t(" COLUMNS ")",
-      "CREATE TABLE t(id INT, g INT, r REAL, name TEXT, mixed, folded TEXT COLLATE NOCASE, "
-      "PRIMARY KEY(name, id)) WITHOUT ROWID",
-      "CREATE TABLE t(id INT, g INT, r REAL, name TEXT, mixed, folded TEXT COLLATE NOCASE, "
-      "PRIMARY KEY(name DESC, g DESC, id DESC)) WITHOUT ROWID",
+  static const struct {
+    const char *sql, *reason;
+  } sources[] = {
+      {"CREATE TABLE t(" COLUMNS ")", "parallel"},
+      {"CREATE TABLE t(id INT, g INT, r REAL, name TEXT, mixed, folded TEXT COLLATE NOCASE, "
+       "PRIMARY KEY(name, id)) WITHOUT ROWID",
+       "parallel"},
+      {"CREATE TABLE t(id INT, g INT, r REAL, name TEXT, mixed, folded TEXT COLLATE NOCASE, "
+       "PRIMARY KEY(name DESC, g DESC, id DESC)) WITHOUT ROWID",
+       descends},
   };
   static const int workers[] = {2, 3, 16};
   for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
     sqlite3 *db = open_db("same.db");
     run(db, "PRAGMA synchronous = off; DROP TABLE IF EXISTS t");
-    run(db, sources[s]);
+    run(db, sources[s].sql);
     fill(db, "t", test_effort(40000) + 2000);
     for (size_t i = 0; i < QUERIES; i++) {
       char *one = group(db, "t", &queries[i], 1);
       if (queries[i].native != NULL) assert_rows(db, queries[i].native, one);
       for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
         char *many = group(db, "t", &queries[i], workers[w]);
-        assert_string_equal(last_reason(db), "parallel");
+        assert_string_equal(last_reason(db), sources[s].reason);
         if (strcmp(one, many) != 0) {
           fail_msg("%s, %s with %d workers:\n%.1000s\ninstead of\n%.1000s", queries[i].by,
                    queries[i].aggregates, workers[w], many, one);
@@ -431,6 +437,65 @@ static void parallel_only_where_it_is_the_same(void **state) {
 }
 
 /* The ways a file can be opened. */
+/*
+** A primary key that does not lie in ascending order: rows would come out of a sorter, and the first one is
+** the one with the last key.
+*/
+static void descending_keys(void **state) {
+  (void)state;
+  static const char *const keys[] = {"a DESC, b", "a, b DESC", "a DESC, b DESC", "b DESC, a"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (int workers = 1; workers <= 16; workers *= 4) {
+      sqlite3 *db = open_db("descending.db");
+      char *sql = sqlite3_mprintf(
+          "DROP TABLE IF EXISTS t;"
+          "CREATE TABLE t(a TEXT, b INTEGER, v, PRIMARY KEY(%s)) WITHOUT ROWID;"
+          "INSERT INTO t SELECT 'x' || (value %% 3), value, "
+          "CASE WHEN value < 100 THEN 1.0 * (value %% 7) ELSE value %% 7 END "
+          "FROM counting_input(30000);"
+          "CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, by_field_names(v), count(*) AS n, "
+          "sum(b) AS s, workers(%d));"
+          "CREATE VIRTUAL TABLE temp.p USING group_by_fields(t, by_field_names(v), count(*) AS n, "
+          "sum(b) AS s, where(b %% 2 = 0), workers(%d))",
+          keys[i], workers, workers);
+      run(db, sql);
+      sqlite3_free(sql);
+      char *expected = rows_of(db, "SELECT v, count(*), sum(b) FROM t GROUP BY v ORDER BY v");
+      assert_rows(db, "SELECT * FROM o ORDER BY v", expected);
+      sqlite3_free(expected);
+      assert_string_equal(last_reason(db), workers == 1 ? "there is one worker" : descends);
+      expected = rows_of(db, "SELECT v, count(*), sum(b) FROM t WHERE b % 2 = 0 GROUP BY v "
+                             "ORDER BY v");
+      assert_rows(db, "SELECT * FROM p ORDER BY v", expected);
+      sqlite3_free(expected);
+      assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+  }
+}
+
+/* A worker that steals meets later rows first: which look of the key is first, it cannot know. */
+static void looks_do_not_depend_on_who_steals(void **state) {
+  (void)state;
+  sqlite3 *db = open_db("looks.db");
+  run(db,
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, g INTEGER);"
+      "INSERT INTO t SELECT value, CASE WHEN value BETWEEN 55000 AND 55009 "
+      "THEN -9223372036854775808.0 ELSE 1 END FROM counting_input(100000);"
+      "INSERT INTO t SELECT 200000 + value, -9223372036854775807 - 1 FROM counting_input(100);");
+  char *expected = rows_of(db, "SELECT g, count(*) FROM t GROUP BY g ORDER BY g");
+  for (int workers = 1; workers <= 16; workers++) {
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, "
+                                "by_field_names(g), count(*) AS n, workers(%d))",
+                                workers);
+    run(db, sql);
+    sqlite3_free(sql);
+    for (int i = 0; i < 5; i++) assert_rows(db, "SELECT * FROM o ORDER BY g", expected);
+    run(db, "DROP TABLE temp.o");
+  }
+  sqlite3_free(expected);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void files_opened_in_other_ways(void **state) {
   (void)state;
   static const struct {
@@ -743,6 +808,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_rows_with_any_number_of_workers),
       cmocka_unit_test(parallel_only_where_it_is_the_same),
+      cmocka_unit_test(descending_keys),
+      cmocka_unit_test(looks_do_not_depend_on_who_steals),
       cmocka_unit_test(files_opened_in_other_ways),
       cmocka_unit_test(results_can_be_stored),
       cmocka_unit_test(totals_are_of_one_committed_state),

@@ -79,7 +79,7 @@ static tr_grouping *fill_all(const tr_group_shape *shape, int64_t keys, int64_t 
   filler fillers[THREADS];
   tr_grouping *all[THREADS];
   pthread_barrier_t barrier;
-  tr_code code = tr_group_parts_create(shape, &parts, err);
+  tr_code code = tr_group_parts_create(shape, 3, &parts, err);
   assert_int_equal(code, TR_OK);
   pthread_barrier_init(&barrier, NULL, THREADS);
   for (int i = 0; i < THREADS; i++) {
@@ -154,6 +154,55 @@ static void looks_are_noticed(void **state) {
   }
 }
 
+/* Also where one thread alone met the key, first the one way and then the other. */
+static void looks_are_noticed_by_one(void **state) {
+  (void)state;
+  for (int way = 0; way < 2; way++) {
+    tr_group_shape shape = shape_with(0);
+    tr_group_parts *parts;
+    tr_grouping *alone, *joined;
+    assert_int_equal(tr_group_parts_create(&shape, 2, &parts, NULL), TR_OK);
+    assert_int_equal(tr_grouping_create_shared(parts, &alone, NULL), TR_OK);
+    assert_int_equal(tr_grouping_create_shared(parts, &joined, NULL), TR_OK);
+    tr_value looks[2] = {tr_value_integer(7), tr_value_real(7)};
+    assert_int_equal(tr_grouping_add(alone, &looks[way], NULL, NULL), TR_OK);
+    assert_false(tr_grouping_has_looks(alone));
+    assert_int_equal(tr_grouping_add(alone, &looks[1 - way], NULL, NULL), TR_OK);
+    assert_true(tr_grouping_has_looks(alone));
+    assert_int_equal(tr_grouping_finish(alone, NULL), TR_OK);
+    assert_int_equal(tr_grouping_finish(joined, NULL), TR_OK);
+    assert_int_equal(tr_grouping_join(joined, &alone, 1, NULL), TR_OK);
+    assert_true(tr_grouping_has_looks(joined));
+    tr_grouping_free(alone);
+    tr_grouping_free(joined);
+  }
+}
+
+/* Sixteen threads' buffers leave most of the limit to the groups. */
+static void buffers_are_a_small_part(void **state) {
+  (void)state;
+  enum { MANY = 16 };
+  tr_group_shape shape = shape_with(UINT64_C(200) << 20);
+  tr_group_parts *parts;
+  tr_grouping *all[MANY];
+  tr_error err = {0};
+  assert_int_equal(tr_group_parts_create(&shape, MANY, &parts, NULL), TR_OK);
+  for (int i = 0; i < MANY; i++) {
+    assert_int_equal(tr_grouping_create_shared(parts, &all[i], NULL), TR_OK);
+    for (int64_t row = 0; row < 100000; row++) { /* enough for it to be cut */
+      tr_value key = tr_value_integer(row);
+      if (tr_grouping_add(all[i], &key, NULL, &err) != TR_OK) fail_msg("%d: %s", i, err.message);
+    }
+  }
+  for (int i = 0; i < MANY; i++) {
+    if (tr_grouping_finish(all[i], &err) != TR_OK) fail_msg("%s", err.message);
+  }
+  assert_int_equal(tr_grouping_join(all[0], all + 1, MANY - 1, &err), TR_OK);
+  for (int i = MANY - 1; i > 0; i--) tr_grouping_free(all[i]);
+  assert_int_equal(tr_grouping_count(all[0]), 100000);
+  tr_grouping_free(all[0]);
+}
+
 static void the_limit_is_for_all_together(void **state) {
   (void)state;
   for (uint64_t limit = 1000000; limit <= 100000000; limit *= 10) {
@@ -176,7 +225,7 @@ static tr_code run_in_turns(tr_error *err) {
   tr_group_parts *parts = NULL;
   tr_grouping *all[2] = {NULL, NULL};
   int owns = 0;
-  tr_code code = tr_group_parts_create(&shape, &parts, err);
+  tr_code code = tr_group_parts_create(&shape, 3, &parts, err);
   for (int i = 0; i < 2 && code == TR_OK; i++)
     code = tr_grouping_create_shared(parts, &all[i], err);
   for (int64_t i = 0; i < 140000 && code == TR_OK; i++) {
@@ -215,6 +264,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_row_is_in_the_joined_one),
       cmocka_unit_test(looks_are_noticed),
+      cmocka_unit_test(looks_are_noticed_by_one),
+      cmocka_unit_test(buffers_are_a_small_part),
       cmocka_unit_test(the_limit_is_for_all_together),
       cmocka_unit_test(failing_allocations_lose_nothing),
   };
