@@ -446,6 +446,8 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *text, int ar
                   sqlite3_value **argv) {
   group_cursor *cursor = (group_cursor *)base;
   group_vtab *vtab = (group_vtab *)base->pVtab;
+  /* Before anything of ours reads the file: what was noted when the statement was prepared may be old. */
+  tr_parallel_group_note(vtab->host, vtab->is_ad_hoc ? "main" : vtab->plan.source.schema);
   return vtab->is_ad_hoc ? filter_ad_hoc(cursor, vtab, given, argv)
                          : filter_created(cursor, vtab, text, argc, argv);
 }

@@ -496,6 +496,29 @@ static void looks_do_not_depend_on_who_steals(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* A statement that is kept, as Python keeps them, is proved anew each time, however old it is. */
+static void a_kept_statement_stays_parallel(void **state) {
+  (void)state;
+  sqlite3 *db = open_db("kept.db"), *writer = open_db("kept.db");
+  run(db, "PRAGMA journal_mode = wal; CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", 20000);
+  run(db, "CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, by_field_names(g), count(*) AS n, "
+          "workers(2))");
+  sqlite3_stmt *stmt;
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT sum(n) FROM o", -1, &stmt, NULL), SQLITE_OK);
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(stmt, 0), 20000 + i);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
+    assert_int_equal(sqlite3_reset(stmt), SQLITE_OK);
+    assert_string_equal(last_reason(db), "parallel");
+    run(writer, "INSERT INTO t(g) VALUES (1)");
+  }
+  sqlite3_finalize(stmt);
+  assert_int_equal(sqlite3_close(writer), SQLITE_OK);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void files_opened_in_other_ways(void **state) {
   (void)state;
   static const struct {
@@ -810,6 +833,7 @@ int main(void) {
       cmocka_unit_test(parallel_only_where_it_is_the_same),
       cmocka_unit_test(descending_keys),
       cmocka_unit_test(looks_do_not_depend_on_who_steals),
+      cmocka_unit_test(a_kept_statement_stays_parallel),
       cmocka_unit_test(files_opened_in_other_ways),
       cmocka_unit_test(results_can_be_stored),
       cmocka_unit_test(totals_are_of_one_committed_state),
