@@ -134,8 +134,8 @@ static double fraction_behind(const tr_job *job, const tr_byte_key_range *ends, 
 */
 static int extrapolate(tr_job *job, tr_bytes counted, int64_t known, int64_t *keys, tr_error *err) {
   tr_byte_key_range ends = {{0}, {0}};
-  int has_ends = tr_statement_reader_end_key(job->keys, 0, &ends.start, err);
-  if (has_ends == 1) has_ends = tr_statement_reader_end_key(job->keys, 1, &ends.end, err);
+  int has_ends = tr_statement_reader_end_key(job->keys, 0, &ends.start, NULL, err);
+  if (has_ends == 1) has_ends = tr_statement_reader_end_key(job->keys, 1, &ends.end, NULL, err);
   double fraction = has_ends == 1 ? fraction_behind(job, &ends, counted) : 0;
   if (fraction > 0) {
     double behind = (double)known * (1 - fraction) / fraction;

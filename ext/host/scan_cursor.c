@@ -212,7 +212,9 @@ tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
   tr_bytes name;
   tr_restriction given;
   tr_scan_table *table = (tr_scan_table *)cursor->base.pVtab;
-  tr_scan_request request = {.function = table->function, .asked_for = range};
+  tr_scan_request request = {.function = table->function,
+                             .asked_for = range,
+                             .may_grow = !cursor->is_of_one_row && tr_is_writing(table->db)};
   if ((tracker != NULL && sqlite3_value_type(tracker) == SQLITE_NULL) ||
       (restriction != NULL && sqlite3_value_type(restriction) == SQLITE_NULL)) {
     return TR_OK; /* nothing equals NULL */
@@ -375,9 +377,10 @@ static tr_code begin(tr_scan_cursor *cursor, const char *plan_text, sqlite3_valu
 
 int tr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan_text, int argc,
                    sqlite3_value **argv) {
-  (void)number, (void)argc;
+  (void)argc;
   tr_error err;
   tr_scan_cursor *cursor = (tr_scan_cursor *)base;
+  cursor->is_of_one_row = number == TR_SCAN_OF_ONE_ROW;
   tr_scan_cursor_stop(cursor);
   tr_code code = begin(cursor, plan_text, argv, &err);
   if (code == TR_OK) return SQLITE_OK;

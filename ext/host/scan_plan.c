@@ -301,6 +301,7 @@ static void estimate(const tr_scan_table *table, sqlite3_index_info *info, const
   uint32_t whole = (uint32_t)((UINT64_C(1) << key_size(table)) - 1);
   if (!key->has_tracker && (key->certain & whole) == whole) {
     info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+    info->idxNum = TR_SCAN_OF_ONE_ROW;
     info->estimatedRows = 1;
   }
 }

@@ -96,6 +96,9 @@ typedef struct tr_scan_plan {
   tr_scan_plan_term terms[TR_SCAN_TERMS_MAX];
 } tr_scan_plan;
 
+/* What idxNum says of a plan. */
+enum { TR_SCAN_OF_ANY_ROWS, TR_SCAN_OF_ONE_ROW };
+
 /* xBestIndex. */
 int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 
@@ -107,6 +110,7 @@ void tr_scan_plan_read(const char *text, tr_scan_plan *plan);
 typedef struct tr_scan_cursor {
   sqlite3_vtab_cursor base;
   int is_eof;
+  int is_of_one_row; /* at most */
   tr_tracked_scan scan;
   tr_scan_inner inner;
   tr_scan_plan plan;

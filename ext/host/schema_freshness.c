@@ -40,8 +40,5 @@ int tr_schemas_read_afresh(sqlite3 *db, const char *schema) {
 }
 
 int tr_table_may_be_new(sqlite3 *db) {
-  for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
-    if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s)) return 1;
-  }
-  return 0;
+  return tr_is_writing(db);
 }

@@ -547,6 +547,13 @@ void tr_sql_append_table(sqlite3_str *sql, const char *schema, const char *name)
   tr_sql_append_identifier(sql, name);
 }
 
+int tr_is_writing(sqlite3 *db) {
+  for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
+    if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s)) return 1;
+  }
+  return 0;
+}
+
 tr_code tr_sql_prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **stmt, tr_error *err) {
   *stmt = NULL;
   int rc = sqlite3_str_errcode(sql);

@@ -163,6 +163,11 @@ tr_code tr_argument_text(const char *function, const char *argument, sqlite3_val
 tr_code tr_argument_blob(const char *function, const char *argument, sqlite3_value *value,
                          tr_bytes *blob, tr_error *err);
 
+/* --- Statements --------------------------------------------------------------------------- */
+
+/* Whether a statement of the connection is in the middle of writing: the one that calls us, or another. */
+int tr_is_writing(sqlite3 *db);
+
 /* --- SQL text ----------------------------------------------------------------------------- */
 
 /* Appends an identifier in double quotes; the one place where identifiers are quoted. */

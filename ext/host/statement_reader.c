@@ -44,6 +44,7 @@ struct tr_statement_reader {
 
   sqlite3_stmt *stmt;
   shape shape;
+  sqlite3_stmt *end_stmts[2]; /* for the table's first and its last key, once they were asked for */
   int first_output;
   sqlite3_value **values; /* the row's, by columns */
   int knows_values;       /* `values` are where this run of the statement has put a row */
@@ -137,13 +138,21 @@ static void append_key_outputs(const tr_statement_reader *reader, sqlite3_str *s
   }
 }
 
-/* The SELECT that finds the table's first or last key. */
+/* The SELECT that finds the table's first or last key; behind it the greatest rowid there is, or NULL. */
 static sqlite3_str *build_end_sql(const tr_statement_reader *reader, int is_last) {
   const tr_source_table *source = reader->source;
   sqlite3_str *sql = sqlite3_str_new(reader->db);
   sqlite3_str_appendall(sql, "SELECT ");
   append_key_outputs(reader, sql);
-  sqlite3_str_appendall(sql, "NULL FROM ");
+  if (is_last && selects_rowid(reader)) {
+    sqlite3_str_appendall(sql, "(SELECT max(");
+    tr_source_append_column(source, -1, sql);
+    sqlite3_str_appendall(sql, ") FROM ");
+    tr_sql_append_table(sql, source->schema, source->name);
+    sqlite3_str_appendall(sql, ") FROM ");
+  } else {
+    sqlite3_str_appendall(sql, "NULL FROM ");
+  }
   tr_sql_append_table(sql, source->schema, source->name);
   sqlite3_str_appendall(sql, " ORDER BY ");
   append_order_columns(source, 0, order_columns(source), is_last ? " DESC" : "", sql);
@@ -303,6 +312,7 @@ tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *requ
 void tr_statement_reader_free(tr_statement_reader *reader) {
   if (reader == NULL) return;
   sqlite3_finalize(reader->stmt);
+  for (int i = 0; i < 2; i++) sqlite3_finalize(reader->end_stmts[i]);
   sqlite3_free(reader->outputs);
   sqlite3_free(reader->conditions);
   for (int i = 0; i < reader->parameter_count; i++) tr_buffer_free(&reader->parameters[i].bytes);
@@ -491,10 +501,14 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
   return result;
 }
 
-int tr_statement_reader_end_key(const tr_statement_reader *reader, int is_last, tr_buffer *key,
-                                tr_error *err) {
-  sqlite3_stmt *stmt;
-  if (tr_sql_prepare(reader->db, build_end_sql(reader, is_last), &stmt, err) != TR_OK) return -1;
+int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buffer *key,
+                                int64_t *last_rowid, tr_error *err) {
+  sqlite3_stmt **kept = &reader->end_stmts[is_last];
+  if (*kept == NULL &&
+      tr_sql_prepare(reader->db, build_end_sql(reader, is_last), kept, err) != TR_OK) {
+    return -1;
+  }
+  sqlite3_stmt *stmt = *kept;
   int rc = sqlite3_step(stmt);
   int result = rc == SQLITE_ROW ? 1 : 0;
   tr_bytes bytes;
@@ -508,7 +522,10 @@ int tr_statement_reader_end_key(const tr_statement_reader *reader, int is_last, 
               (bytes.data != key->data && tr_buffer_set(key, bytes, err) != TR_OK))) {
     result = -1;
   }
-  sqlite3_finalize(stmt);
+  if (last_rowid != NULL && rc == SQLITE_ROW) {
+    *last_rowid = sqlite3_column_int64(stmt, reader->first_output);
+  }
+  sqlite3_reset(stmt);
   return result;
 }
 
@@ -522,6 +539,10 @@ int tr_statement_reader_first_output(const tr_statement_reader *reader) {
 
 sqlite3_value *const *tr_statement_reader_values(const tr_statement_reader *reader) {
   return reader->values;
+}
+
+int tr_statement_reader_has_rowid(const tr_statement_reader *reader) {
+  return selects_rowid(reader);
 }
 
 int64_t tr_statement_reader_rowid(const tr_statement_reader *reader) {

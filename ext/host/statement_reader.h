@@ -66,10 +66,11 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
 /*
 ** The table's first or last key as it is now, whatever the conditions and the range: one descent of the
 ** key's index. 1: copied into `key`. 0: the table has no rows. -1: as next, with a value that cannot be
-** a key (TR_INVALID_STATE). Wants a key.
+** a key (TR_INVALID_STATE). Wants a key. With the last key comes the greatest rowid (NULL: not wanted), where
+** rows have one that can be reached and there are any.
 */
-int tr_statement_reader_end_key(const tr_statement_reader *reader, int is_last, tr_buffer *key,
-                                tr_error *err);
+int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buffer *key,
+                                int64_t *last_rowid, tr_error *err);
 
 /*
 ** The statement, and the number of its column that holds outputs[0]. Both may be others after each
@@ -86,6 +87,7 @@ int tr_statement_reader_first_output(const tr_statement_reader *reader);
 sqlite3_value *const *tr_statement_reader_values(const tr_statement_reader *reader);
 
 /* The rowid of the present row, where the source has one that can be reached and wants_key is set. */
+int tr_statement_reader_has_rowid(const tr_statement_reader *reader);
 int64_t tr_statement_reader_rowid(const tr_statement_reader *reader);
 
 /*

@@ -78,12 +78,12 @@ static tr_code place_of(tr_tracker *tracker, tr_restriction *place, tr_error *er
 ** Tells a new tracker where the table's keys lie, so that its splits and fractions are about rows that
 ** there are. Only a hint: a value that cannot be a key will be spoken of by the scan that meets it.
 */
-static tr_code set_extent(tr_tracker *tracker, const tr_statement_reader *statement_reader,
+static tr_code set_extent(tr_tracker *tracker, tr_statement_reader *statement_reader,
                           tr_error *err) {
   tr_buffer first = {0};
   tr_buffer last = {0};
-  int has_keys = tr_statement_reader_end_key(statement_reader, 0, &first, err);
-  if (has_keys == 1) has_keys = tr_statement_reader_end_key(statement_reader, 1, &last, err);
+  int has_keys = tr_statement_reader_end_key(statement_reader, 0, &first, NULL, err);
+  if (has_keys == 1) has_keys = tr_statement_reader_end_key(statement_reader, 1, &last, NULL, err);
   tr_code code = TR_OK;
   if (has_keys == 1) {
     code = tr_byte_key_tracker_set_extent(tr_byte_key_tracker_of(tracker), tr_buffer_bytes(&first),
@@ -98,8 +98,8 @@ static tr_code set_extent(tr_tracker *tracker, const tr_statement_reader *statem
 
 /* Takes the tracker of that name for this scan, opening it where it is not open. */
 static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
-                          const tr_statement_reader *statement_reader,
-                          const tr_scan_request *request, tr_error *err) {
+                          tr_statement_reader *statement_reader, const tr_scan_request *request,
+                          tr_error *err) {
   tr_error reason;
   tr_code code = TR_OK;
   scan->named = tr_tracker_registry_find(trackers, *request->tracker, &reason);
@@ -133,6 +133,67 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   return code;
 }
 
+/* --- Tables that grow by what is read ------------------------------------------------------ */
+
+/*
+** Notes where the table ends. Where that key cannot be one, no row has a key that can be read, and the limit
+** stays empty, as for a table without rows: every key is beyond it.
+*/
+static tr_code set_limit(tr_tracked_scan *scan, tr_statement_reader *statement_reader,
+                         tr_error *err) {
+  tr_error reason;
+  scan->is_limited = 1;
+  scan->limited_rows = statement_reader;
+  scan->last_rowid = INT64_MAX;
+  int has_key =
+      tr_statement_reader_end_key(statement_reader, 1, &scan->last_key, &scan->last_rowid, &reason);
+  if (has_key < 0 && reason.code != TR_INVALID_STATE) {
+    *err = reason;
+    return err->code;
+  }
+  if (has_key < 0) scan->last_key.size = 0;
+  return TR_OK;
+}
+
+static int is_beyond(const tr_tracked_scan *scan, tr_bytes key) {
+  return tr_bytes_compare(key, tr_buffer_bytes(&scan->last_key)) > 0;
+}
+
+/* With a name: what is beyond the limit is not claimed, nor is the end, so it is left for the next scan. */
+static int limited_next(void *cursor, tr_position *position, tr_error *err) {
+  tr_tracked_scan *scan = cursor;
+  int has_row = tr_statement_reader_next(scan->limited_rows, position, err);
+  if (has_row <= 0 || !is_beyond(scan, position->key)) return has_row;
+  scan->is_at_limit = 1;
+  return tr_error_no(err, TR_INVALID_STATE, "the scan is at its limit");
+}
+
+static void limited_close(void *cursor) {
+  tr_statement_reader_reset(((tr_tracked_scan *)cursor)->limited_rows);
+}
+
+static const tr_cursor_class limited_class = {limited_next, limited_close};
+
+/* Without one: rows in between that have a rowid which no row had are left out, too. */
+static int next_plain(tr_tracked_scan *scan, tr_error *err) {
+  int has_row;
+  do {
+    has_row = tr_statement_reader_next(scan->rows, &scan->position, err);
+    if (has_row <= 0 || !scan->is_limited) return has_row;
+    if (is_beyond(scan, scan->position.key)) return 0;
+  } while (tr_statement_reader_has_rowid(scan->rows) &&
+           tr_statement_reader_rowid(scan->rows) > scan->last_rowid);
+  return 1;
+}
+
+int tr_tracked_scan_next_limited(tr_tracked_scan *scan, tr_error *err) {
+  if (scan->rows != NULL) return next_plain(scan, err);
+  int has_row = tr_reader_advance(&scan->reader, err);
+  return scan->is_at_limit ? 0 : has_row;
+}
+
+/* --- Beginning ----------------------------------------------------------------------------- */
+
 /* Without a name: the statement reader alone, over the restriction cut to what was asked for. */
 static int begin_plain(tr_tracked_scan *scan, tr_statement_reader *statement_reader,
                        const tr_scan_request *request, tr_error *err) {
@@ -142,7 +203,7 @@ static int begin_plain(tr_tracked_scan *scan, tr_statement_reader *statement_rea
   tr_code code = tr_statement_reader_open(statement_reader, tr_buffer_bytes(&cut.bytes.start),
                                           tr_buffer_bytes(&cut.bytes.end), err);
   tr_restriction_free(&cut);
-  return code == TR_OK ? tr_statement_reader_next(scan->rows, &scan->position, err) : -1;
+  return code == TR_OK ? next_plain(scan, err) : -1;
 }
 
 /*
@@ -177,9 +238,14 @@ static int begin_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                                           tr_buffer_bytes(&place.bytes.end), err);
   tr_restriction_free(&place);
   if (code != TR_OK) return -1;
-  tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader, tracker);
+  if (scan->is_limited) {
+    tr_reader_init(&scan->reader, &limited_class, scan, tracker);
+  } else {
+    tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader, tracker);
+  }
   scan->is_reading = 1;
-  return tr_reader_start(&scan->reader, err);
+  int has_row = tr_reader_start(&scan->reader, err);
+  return scan->is_at_limit ? 0 : has_row;
 }
 
 int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
@@ -189,6 +255,8 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   *scan = (tr_tracked_scan){0};
   if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
     refuse_integers(request->function, "restriction", err);
+  } else if (request->may_grow && set_limit(scan, statement_reader, err) != TR_OK) {
+    has_row = -1;
   } else if (request->tracker != NULL) {
     has_row = begin_named(scan, trackers, statement_reader, request, err);
   } else {
@@ -205,5 +273,6 @@ void tr_tracked_scan_end(tr_tracked_scan *scan) {
     tr_named_tracker_end_scan(scan->named);
     tr_named_tracker_release(scan->named);
   }
+  tr_buffer_free(&scan->last_key);
   *scan = (tr_tracked_scan){0};
 }

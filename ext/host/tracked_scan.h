@@ -7,6 +7,10 @@
 ** behind the last key that was attempted. Without a name nobody else could know of the scan: there is nothing
 ** to claim, and the rows are what the statement reader gives.
 **
+** A statement that reads a table and writes into it would read what it has written, without end: SQLite
+** cannot know that one of our tables reads that other one. So a scan of which that may be true ends at the key
+** that is the last one when it begins.
+**
 ** Thread-safety: belongs to the thread of its connection; its tracker may be split by any other.
 */
 #ifndef TR_HOST_TRACKED_SCAN_H
@@ -24,6 +28,12 @@ typedef struct tr_tracked_scan {
 
   tr_statement_reader *rows; /* without: borrowed, to be reset */
   tr_position position;      /* of the present row */
+
+  int is_limited;                    /* nothing behind the last key that there was is read */
+  int is_at_limit;                   /* such a row was met */
+  tr_buffer last_key;                /* empty: there was none */
+  int64_t last_rowid;                /* the greatest that there was */
+  tr_statement_reader *limited_rows; /* borrowed */
 } tr_tracked_scan;
 
 /* What is to be scanned. All is borrowed for the call. */
@@ -32,6 +42,7 @@ typedef struct tr_scan_request {
   const tr_bytes *tracker;            /* its name; NULL: none */
   const tr_restriction *restriction;  /* NULL: all keys */
   const tr_byte_key_range *asked_for; /* the keys that the query's terms leave */
+  int may_grow; /* whoever reads may be writing into the table at the same time */
 } tr_scan_request;
 
 /*
@@ -43,8 +54,11 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                           tr_statement_reader *statement_reader, const tr_scan_request *request,
                           tr_error *err);
 
+int tr_tracked_scan_next_limited(tr_tracked_scan *scan, tr_error *err);
+
 /* The next row: 1, 0, -1. At the end and on failure the scan has let its tracker go. */
 static inline int tr_tracked_scan_next(tr_tracked_scan *scan, tr_error *err) {
+  if (scan->is_limited) return tr_tracked_scan_next_limited(scan, err);
   if (scan->rows == NULL) return tr_reader_advance(&scan->reader, err);
   return tr_statement_reader_next(scan->rows, &scan->position, err);
 }

@@ -287,6 +287,83 @@ static void rows_behind_are_not_met_and_rows_ahead_not_missed(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/*
+** A statement that writes into the table which it reads by a scan meets the rows that were there when the scan
+** began, and ends. The LIMIT is there for when it does not.
+*/
+static void a_table_is_filled_from_itself(void **state) {
+  (void)state;
+  static const struct {
+    const char *table, *insert, *answer, *expected;
+  } cases[] = {
+      {"t(a INTEGER PRIMARY KEY, b)", "SELECT a + 3, b FROM s WHERE a < 100000",
+       "SELECT group_concat(a || b) FROM t", "1x,2y,3z,4x,5y,6z"},
+      {"t(a INTEGER PRIMARY KEY, b)", "SELECT a + 3, b FROM s", "SELECT group_concat(a) FROM t",
+       "1,2,3,4,5,6"},
+      {"t(a INTEGER PRIMARY KEY, b)", "SELECT NULL, b FROM s WHERE b > 'x'",
+       "SELECT group_concat(a || b) FROM t", "1x,2y,3z,4y,5z"},
+      {"t(a INTEGER PRIMARY KEY, b)",
+       "SELECT (row ->> 'a') + 3, row ->> 'b' FROM byte_key_scan('t')",
+       "SELECT group_concat(a || b) FROM t", "1x,2y,3z,4x,5y,6z"},
+      {"t(a INTEGER PRIMARY KEY, b)",
+       "SELECT a + 3, b FROM s WHERE restriction = byte_key_range(x'8000000000000002', x'')",
+       "SELECT group_concat(a) FROM t", "1,2,3,5,6"},
+      {"t(a INTEGER PRIMARY KEY, b)", "SELECT s.a + 10 * o.b, s.b FROM t AS o JOIN s ON s.a = o.a",
+       "SELECT group_concat(a) FROM t", "1,2,3"},
+      {"t(a INTEGER PRIMARY KEY, b)", "SELECT a + 3, b FROM j", "SELECT group_concat(a) FROM t",
+       "1,2,3,4,5,6"},
+      {"t(a INT PRIMARY KEY, b) WITHOUT ROWID", "SELECT a + 3, b FROM s",
+       "SELECT group_concat(a) FROM t", "1,2,3,4,5,6"},
+      /* New keys in between, and in a table without rowids behind the last key alone. */
+      {"t(a INT, b TEXT NOT NULL, UNIQUE(b))", "SELECT a + 3, b || 'a' FROM s",
+       "SELECT group_concat(b) FROM (SELECT b FROM t ORDER BY b)", "x,xa,y,ya,z,za"},
+      {"t(a INT, b TEXT, UNIQUE(b))", "SELECT a, b || 'a' FROM s UNION ALL SELECT 7, NULL",
+       "SELECT count(*) FROM t", "7"},
+      {"t(a, b TEXT PRIMARY KEY) WITHOUT ROWID", "SELECT a, '~' || b FROM s",
+       "SELECT group_concat(b) FROM t", "x,y,z,~x,~y,~z"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char sql[600];
+    sqlite3 *db = open_db(":memory:");
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE %s; INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z');"
+             "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t%s);"
+             "CREATE VIRTUAL TABLE j USING scan_job(t);"
+             "INSERT OR IGNORE INTO t SELECT * FROM (%s) LIMIT 1000",
+             cases[i].table, strstr(cases[i].table, "UNIQUE") != NULL ? ", key(b)" : "",
+             cases[i].insert);
+    execute(db, sql);
+    assert_answer(db, cases[i].answer, cases[i].expected);
+    /* The next statement meets them all, and an empty table gives nothing to any. */
+    assert_answer(db, "SELECT (SELECT count(*) FROM s) = (SELECT count(*) FROM t)", "1");
+    execute(db, "DELETE FROM t");
+    execute(db, strstr(sql, "INSERT OR IGNORE"));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
+/* A tracker keeps its range: it leaves new rows behind the last key to the next scan, and is not done. */
+static void a_table_is_filled_from_itself_by_name(void **state) {
+  (void)state;
+  sqlite3 *db = open_db(":memory:");
+  execute(db, "CREATE TABLE t(a INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
+              "CREATE TABLE o(a); CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t);"
+              "INSERT INTO t SELECT a + 3 FROM s WHERE tracker = 'w' LIMIT 1000");
+  assert_answer(db, "SELECT group_concat(a) FROM t", "1,2,3,4,5,6");
+  assert_answer(db, "SELECT done || hex(last_claimed) || restriction FROM range_trackers",
+                "08000000000000003{\"start\":\"\",\"end\":\"\"}");
+  execute(db, "INSERT INTO t SELECT a + 3 FROM s WHERE tracker = 'w' LIMIT 1000");
+  assert_answer(db, "SELECT group_concat(a) FROM t", "1,2,3,4,5,6,7,8,9");
+  /* Written elsewhere it comes to the end. */
+  execute(db, "INSERT INTO o SELECT a FROM s WHERE tracker = 'w'");
+  assert_answer(db, "SELECT group_concat(a) FROM o", "7,8,9");
+  assert_answer(db, "SELECT tracker_check_done('w')", "1");
+  execute(db, "DELETE FROM o; DELETE FROM t;"
+              "INSERT INTO t SELECT 1 FROM s WHERE tracker = 'empty' LIMIT 1000");
+  assert_answer(db, "SELECT tracker_check_done('empty') || (SELECT count(*) FROM t)", "10");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void a_scan_sees_one_snapshot(void **state) {
   (void)state;
   sqlite3 *db = open_db(path), *writer = open_db(path);
@@ -588,6 +665,8 @@ int main(void) {
       cmocka_unit_test(a_residual_is_read_after_a_restart),
       cmocka_unit_test(an_interrupted_scan_goes_on_where_it_was),
       cmocka_unit_test(rows_behind_are_not_met_and_rows_ahead_not_missed),
+      cmocka_unit_test(a_table_is_filled_from_itself),
+      cmocka_unit_test(a_table_is_filled_from_itself_by_name),
       cmocka_unit_test(a_scan_sees_one_snapshot),
       cmocka_unit_test(another_connection_changes_the_schema),
       cmocka_unit_test(resuming_is_one_descent),
