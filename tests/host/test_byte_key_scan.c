@@ -641,6 +641,31 @@ static void outer_joins_keep_their_rows(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* Beside a numeric column: as a row value, by what docs/limits.md advises. */
+static void text_is_compared_with_numbers(void **state) {
+  (void)state;
+  sqlite3 *db = open_db(":memory:");
+  execute(db, "CREATE TABLE o(i INTEGER, x TEXT); INSERT INTO o VALUES (5, '5'), (6, '7');"
+              "CREATE TABLE t(a INT, b TEXT, c);"
+              "INSERT INTO t VALUES (5, '05', '5.0'), (5, '5', 5), (6, '6', 6);"
+              "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
+  static const char *const terms[] = {"EXISTS (SELECT 1 FROM o WHERE (b, a) = (i, x))",
+                                      "EXISTS (SELECT 1 FROM o WHERE (c, a) = (i, x))",
+                                      "b IN (SELECT i FROM o)",
+
+                                      "c IN (SELECT i FROM o)", "(b, a) = (SELECT i, x FROM o)"};
+  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+    char sql[200];
+    snprintf(sql, sizeof sql, "SELECT group_concat(b) FROM t WHERE %s", terms[i]);
+    char *expected = ask(db, sql);
+    snprintf(sql, sizeof sql, "SELECT group_concat(b) FROM s WHERE %s", terms[i]);
+    assert_answer(db, sql, expected);
+    assert_string_not_equal(expected, "NULL");
+    sqlite3_free(expected);
+  }
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* A failing statement of the caller's leaves the scan's tracker where it was, and usable. */
 static void the_callers_statement_fails(void **state) {
   (void)state;
@@ -677,6 +702,7 @@ int main(void) {
       cmocka_unit_test(a_long_scan),
       cmocka_unit_test(names_in_a_file_are_of_that_file),
       cmocka_unit_test(outer_joins_keep_their_rows),
+      cmocka_unit_test(text_is_compared_with_numbers),
       cmocka_unit_test(the_callers_statement_fails),
   };
   return cmocka_run_group_tests_name("byte_key_scan", tests, make_folder, remove_folder);
