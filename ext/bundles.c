@@ -66,6 +66,9 @@ static tr_code read_bytes(sqlite3_stmt *stmt, int column, tr_buffer *buffer, tr_
 }
 
 static tr_code read_state(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
+  if (sqlite3_column_type(stmt, STATE) == SQLITE_NULL) {
+    return tr_error_ignored(err, "a bundle's state cannot be read");
+  }
   const char *text = (const char *)sqlite3_column_text(stmt, STATE);
   if (text == NULL) return tr_error_no_memory(err);
   for (int i = 0; i < TR_BUNDLE_STATES; i++) {

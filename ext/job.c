@@ -136,6 +136,8 @@ static tr_code find_attached(sqlite3 *db, const char *name, char **schema, tr_er
   int rc = sqlite3_prepare_v2(db, "SELECT name FROM pragma_database_list WHERE seq > 1", -1, &stmt,
                               NULL);
   while (rc == SQLITE_OK && *schema == NULL && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    rc = SQLITE_OK;
+    if (sqlite3_column_type(stmt, 0) != SQLITE_TEXT) continue; /* an authorizer hides it */
     const char *candidate = (const char *)sqlite3_column_text(stmt, 0);
     rc = candidate == NULL ? SQLITE_NOMEM : SQLITE_OK;
     if (candidate == NULL || !tr_has_table(db, candidate, name)) continue;
@@ -517,6 +519,11 @@ static tr_code read_row(tr_job *job, const char *function, sqlite3_stmt **stmt, 
   }
   if (has_row == 0) {
     return tr_error_set(err, TR_CORRUPT, "%s: table %s_job is empty", function, job->name);
+  }
+  for (int i = 0; i < 4; i++) {
+    if (sqlite3_column_type(*stmt, i) != SQLITE_NULL) continue;
+    sqlite3_reset(*stmt);
+    return tr_error_ignored(err, "a job's own row cannot be read");
   }
   int64_t version = sqlite3_column_int64(*stmt, 1);
   if (version == TR_JOB_SCHEMA_VERSION) return TR_OK;

@@ -363,6 +363,7 @@ typedef struct search {
   int skips_fresh; /* the range without an end was found empty */
   int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
   int is_expired; /* the range that was found is one whose lease ran out */
+  int64_t number; /* its number; -1: none was found yet */
 } search;
 
 /*
@@ -383,15 +384,31 @@ static int find_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *r
   return is_found;
 }
 
+/*
+** The same, but what was found empty, or given up, was written down and is not found again: else the search
+** would have no end.
+*/
+static int find_next_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *range,
+                           tr_error *err) {
+  int64_t number = s->number;
+  int was_expired = s->is_expired;
+  int is_found = find_range(job, now, s, range, err);
+  if (is_found != 1) return is_found;
+  s->number = range->number;
+  if (range->number != number || s->is_expired != was_expired) return 1;
+  tr_error_ignored(err, "a bundle was not written down");
+  return -1;
+}
+
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err) {
-  search s = {0};
+  search s = {.number = -1};
   int result = 0;
   if (tr_job_need_keys(job, claim->function, err) != TR_OK) return -1;
   for (int is_found = 1; is_found == 1 && result == 0;) {
     tr_bundle range = {0};
     int may_be_claimed = 1;
-    is_found = find_range(job, &transaction->now, &s, &range, err);
+    is_found = find_next_range(job, &transaction->now, &s, &range, err);
     if (is_found == 1 && range.keys < 0) s.skips_fresh = 1;
     if (is_found == 1 && s.is_expired) {
       may_be_claimed = count_expiry(job, transaction, &range, err);

@@ -21,7 +21,7 @@ typedef struct tr_interrupt {
 } tr_interrupt;
 
 /*
-** TR_OK: go on. TR_INTERRUPTED: stop. TR_NO_MEMORY, TR_HOST: could not ask. Some 10 microseconds.
+** TR_OK: go on. TR_INTERRUPTED: stop. TR_NO_MEMORY, TR_HOST: could not ask. Some 2 microseconds.
 */
 tr_code tr_interrupt_poll(tr_interrupt *interrupt, tr_error *err);
 

@@ -152,6 +152,8 @@ static tr_code find_index(tr_source_table *source, sqlite3 *db, refusal *best, t
   *best = NOT_UNIQUE;
   while (rc == SQLITE_OK && code == TR_OK && *best != ACCEPTED &&
          (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    rc = SQLITE_OK;
+    if (sqlite3_column_type(stmt, 0) != SQLITE_TEXT) continue; /* an authorizer hides it */
     const char *name = (const char *)sqlite3_column_text(stmt, 0);
     refusal verdict = NOT_UNIQUE;
     code = name == NULL ? tr_error_no_memory(err)
@@ -162,7 +164,6 @@ static tr_code find_index(tr_source_table *source, sqlite3 *db, refusal *best, t
       source->key.index = sqlite3_mprintf("%s", name);
       if (source->key.index == NULL) code = tr_error_no_memory(err);
     }
-    rc = SQLITE_OK;
   }
   if (code == TR_OK && rc != SQLITE_OK && rc != SQLITE_DONE) code = tr_error_of_sqlite(err, db, rc);
   sqlite3_finalize(stmt);

@@ -70,7 +70,8 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
   if (code != TR_OK) return code;
   int rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_TRANSIENT);
   if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
-  if (rc == SQLITE_ROW) {
+  /* A name is no text where an authorizer hides it. */
+  if (rc == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_TEXT) {
     entry->is_found = 1;
     entry->is_view = sqlite3_column_int(stmt, 1);
     entry->is_virtual = !entry->is_view && sqlite3_column_int(stmt, 2);
@@ -163,6 +164,9 @@ static tr_affinity affinity_of(const char *type, int is_strict) {
 
 static tr_code read_column(tr_source_table *source, sqlite3 *db, sqlite3_stmt *stmt,
                            tr_error *err) {
+  if (sqlite3_column_type(stmt, 0) != SQLITE_TEXT) {
+    return tr_error_ignored(err, "a column's name cannot be read");
+  }
   tr_source_column *columns =
       tr_realloc(source->columns, (size_t)(source->column_count + 1) * sizeof *columns);
   if (columns == NULL) return tr_error_no_memory(err);
@@ -202,7 +206,11 @@ static tr_code read_columns(tr_source_table *source, sqlite3 *db, tr_error *err)
   }
   if (code != TR_OK) rc = SQLITE_DONE;
   tr_code finished = finish(db, stmt, rc, err);
-  return code == TR_OK ? finished : code;
+  if (code == TR_OK) code = finished;
+  if (code == TR_OK && source->column_count == 0) {
+    code = tr_error_ignored(err, "a table's columns cannot be read");
+  }
+  return code;
 }
 
 /* --- What kind of table ------------------------------------------------------------------- */

@@ -430,9 +430,16 @@ static int is_interrupted(sqlite3 *db) {
   return rc == SQLITE_INTERRUPT;
 }
 
+tr_code tr_error_ignored(tr_error *err, const char *text) {
+  tr_error_set(err, TR_HOST, "%s; does an authorizer have it ignored?", text);
+  if (err != NULL) err->host_code = SQLITE_AUTH;
+  return TR_HOST;
+}
+
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
   /* No errors; a method of a module that returned one of them would be taken for a row. */
-  if (rc == SQLITE_ROW || rc == SQLITE_DONE) rc = SQLITE_INTERNAL;
+  if (rc == SQLITE_ROW) return tr_error_ignored(err, "an inner statement gave too many rows");
+  if (rc == SQLITE_DONE) return tr_error_ignored(err, "an inner statement gave no row");
   if ((rc & 0xff) == SQLITE_NOMEM) return tr_error_no_memory(err);
   int extended = sqlite3_extended_errcode(db);
   int is_current = (extended & 0xff) == (rc & 0xff);

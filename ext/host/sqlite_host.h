@@ -130,6 +130,11 @@ int tr_bind_value(sqlite3_stmt *stmt, int index, const tr_value *value);
 /* SQLite's code for an error. */
 int tr_sqlite_code(const tr_error *err);
 
+/*
+** What could not be had since an authorizer has SQLite ignore it: SQLITE_AUTH, with `text`. Returns TR_HOST.
+*/
+tr_code tr_error_ignored(tr_error *err, const char *text);
+
 /* Fills `err` from the connection's last error. Returns TR_HOST (or TR_NO_MEMORY, TR_INTERRUPTED). */
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc);
 
