@@ -471,6 +471,25 @@ static int64_t analysed_rows(const tr_source_table *source, sqlite3 *db) {
   return ask_integer(db, sql, source->name);
 }
 
+/*
+** The least or the greatest rowid: one descent. (Not both in one statement: of SELECTs inside another one an
+** authorizer may have one ignored, and SQLite then reads a register that was never set.)
+*/
+static int end_rowid(const tr_source_table *source, sqlite3 *db, const char *function,
+                     int64_t *rowid) {
+  sqlite3_stmt *stmt;
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_str_appendf(sql, "SELECT %s(", function);
+  tr_source_append_column(source, -1, sql);
+  sqlite3_str_appendall(sql, ") FROM ");
+  tr_sql_append_table(sql, source->schema, source->name);
+  if (tr_sql_prepare(db, sql, &stmt, NULL) != TR_OK) return 0;
+  int is_found = sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_INTEGER;
+  if (is_found) *rowid = sqlite3_column_int64(stmt, 0);
+  sqlite3_finalize(stmt);
+  return is_found;
+}
+
 int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db) {
   enum { ROWS_PER_PAGE = 50, ROWS_UNKNOWN = 1000000 };
   int64_t rows = analysed_rows(source, db);
@@ -482,16 +501,10 @@ int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *d
   int64_t pages = ask_integer(db, sql, NULL);
   rows = pages >= 0 && pages < INT64_MAX / ROWS_PER_PAGE ? pages * ROWS_PER_PAGE : ROWS_UNKNOWN;
   if (source->rowid_name == NULL) return rows;
-  sql = sqlite3_str_new(db);
-  for (int i = 0; i < 2; i++) {
-    sqlite3_str_appendall(sql, i == 0 ? "SELECT (SELECT max(" : ")) - (SELECT min(");
-    tr_source_append_column(source, -1, sql);
-    sqlite3_str_appendall(sql, ") FROM ");
-    tr_sql_append_table(sql, source->schema, source->name);
-  }
-  sqlite3_str_appendall(sql, ")");
-  int64_t span = ask_integer(db, sql, NULL);
-  return span >= 0 && span < rows ? span + 1 : rows;
+  int64_t first, last;
+  if (!end_rowid(source, db, "min", &first) || !end_rowid(source, db, "max", &last)) return rows;
+  uint64_t span = (uint64_t)last - (uint64_t)first;
+  return span < (uint64_t)rows ? (int64_t)span + 1 : rows;
 }
 
 void tr_source_append_column(const tr_source_table *source, int column, sqlite3_str *sql) {

@@ -45,6 +45,7 @@ struct tr_statement_reader {
   sqlite3_stmt *stmt;
   shape shape;
   sqlite3_stmt *end_stmts[2]; /* for the table's first and its last key, once they were asked for */
+  sqlite3_stmt *last_rowid_stmt; /* and its greatest rowid */
   int first_output;
   sqlite3_value **values; /* the row's, by columns */
   int knows_values;       /* `values` are where this run of the statement has put a row */
@@ -138,25 +139,31 @@ static void append_key_outputs(const tr_statement_reader *reader, sqlite3_str *s
   }
 }
 
-/* The SELECT that finds the table's first or last key; behind it the greatest rowid there is, or NULL. */
+/* The SELECT that finds the table's first or last key. */
 static sqlite3_str *build_end_sql(const tr_statement_reader *reader, int is_last) {
   const tr_source_table *source = reader->source;
   sqlite3_str *sql = sqlite3_str_new(reader->db);
   sqlite3_str_appendall(sql, "SELECT ");
   append_key_outputs(reader, sql);
-  if (is_last && selects_rowid(reader)) {
-    sqlite3_str_appendall(sql, "(SELECT max(");
-    tr_source_append_column(source, -1, sql);
-    sqlite3_str_appendall(sql, ") FROM ");
-    tr_sql_append_table(sql, source->schema, source->name);
-    sqlite3_str_appendall(sql, ") FROM ");
-  } else {
-    sqlite3_str_appendall(sql, "NULL FROM ");
-  }
+  sqlite3_str_appendall(sql, "NULL FROM ");
   tr_sql_append_table(sql, source->schema, source->name);
   sqlite3_str_appendall(sql, " ORDER BY ");
   append_order_columns(source, 0, order_columns(source), is_last ? " DESC" : "", sql);
   sqlite3_str_appendall(sql, " LIMIT 1");
+  return sql;
+}
+
+/*
+** The SELECT that finds the greatest rowid. It stands by itself: of a SELECT in another one that an
+** authorizer has ignored SQLite would read a register that was never set.
+*/
+static sqlite3_str *build_last_rowid_sql(const tr_statement_reader *reader) {
+  const tr_source_table *source = reader->source;
+  sqlite3_str *sql = sqlite3_str_new(reader->db);
+  sqlite3_str_appendall(sql, "SELECT max(");
+  tr_source_append_column(source, -1, sql);
+  sqlite3_str_appendall(sql, ") FROM ");
+  tr_sql_append_table(sql, source->schema, source->name);
   return sql;
 }
 
@@ -313,6 +320,7 @@ void tr_statement_reader_free(tr_statement_reader *reader) {
   if (reader == NULL) return;
   sqlite3_finalize(reader->stmt);
   for (int i = 0; i < 2; i++) sqlite3_finalize(reader->end_stmts[i]);
+  sqlite3_finalize(reader->last_rowid_stmt);
   sqlite3_free(reader->outputs);
   sqlite3_free(reader->conditions);
   for (int i = 0; i < reader->parameter_count; i++) tr_buffer_free(&reader->parameters[i].bytes);
@@ -501,6 +509,19 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
   return result;
 }
 
+static tr_code read_last_rowid(tr_statement_reader *reader, int64_t *rowid, tr_error *err) {
+  sqlite3_stmt **stmt = &reader->last_rowid_stmt;
+  if (*stmt == NULL) {
+    tr_code code = tr_sql_prepare(reader->db, build_last_rowid_sql(reader), stmt, err);
+    if (code != TR_OK) return code;
+  }
+  int rc = sqlite3_step(*stmt);
+  tr_code code = rc == SQLITE_ROW ? TR_OK : tr_error_of_sqlite(err, reader->db, rc);
+  if (code == TR_OK) *rowid = sqlite3_column_int64(*stmt, 0);
+  sqlite3_reset(*stmt);
+  return code;
+}
+
 int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buffer *key,
                                 int64_t *last_rowid, tr_error *err) {
   sqlite3_stmt **kept = &reader->end_stmts[is_last];
@@ -522,10 +543,11 @@ int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buf
               (bytes.data != key->data && tr_buffer_set(key, bytes, err) != TR_OK))) {
     result = -1;
   }
-  if (last_rowid != NULL && rc == SQLITE_ROW) {
-    *last_rowid = sqlite3_column_int64(stmt, reader->first_output);
-  }
   sqlite3_reset(stmt);
+  if (result == 1 && last_rowid != NULL && selects_rowid(reader) &&
+      read_last_rowid(reader, last_rowid, err) != TR_OK) {
+    result = -1;
+  }
   return result;
 }
 
