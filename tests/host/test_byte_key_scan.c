@@ -89,14 +89,6 @@ static void assert_answer(sqlite3 *db, const char *sql, const char *expected) {
   sqlite3_free(answer);
 }
 
-/* regexp(pattern, text), as far as tests need it. */
-static void is_same(sqlite3_context *context, int argc, sqlite3_value **argv) {
-  (void)argc;
-  const char *pattern = (const char *)sqlite3_value_text(argv[0]);
-  const char *text = (const char *)sqlite3_value_text(argv[1]);
-  sqlite3_result_int(context, pattern != NULL && text != NULL && strcmp(pattern, text) == 0);
-}
-
 /* Steps a statement of one integer column up to `limit` times; their number, and the last one. */
 static long step_rows(sqlite3_stmt *stmt, long limit, sqlite3_int64 *last) {
   long count = 0;
@@ -284,83 +276,6 @@ static void rows_behind_are_not_met_and_rows_ahead_not_missed(void **state) {
   assert_int_equal(step_rows(stmt, 1000, &last), 40);
   assert_int_equal(last, 99);
   assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
-  assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
-/*
-** A statement that writes into the table which it reads by a scan meets the rows that were there when the scan
-** began, and ends. The LIMIT is there for when it does not.
-*/
-static void a_table_is_filled_from_itself(void **state) {
-  (void)state;
-  static const struct {
-    const char *table, *insert, *answer, *expected;
-  } cases[] = {
-      {"t(a INTEGER PRIMARY KEY, b)", "SELECT a + 3, b FROM s WHERE a < 100000",
-       "SELECT group_concat(a || b) FROM t", "1x,2y,3z,4x,5y,6z"},
-      {"t(a INTEGER PRIMARY KEY, b)", "SELECT a + 3, b FROM s", "SELECT group_concat(a) FROM t",
-       "1,2,3,4,5,6"},
-      {"t(a INTEGER PRIMARY KEY, b)", "SELECT NULL, b FROM s WHERE b > 'x'",
-       "SELECT group_concat(a || b) FROM t", "1x,2y,3z,4y,5z"},
-      {"t(a INTEGER PRIMARY KEY, b)",
-       "SELECT (row ->> 'a') + 3, row ->> 'b' FROM byte_key_scan('t')",
-       "SELECT group_concat(a || b) FROM t", "1x,2y,3z,4x,5y,6z"},
-      {"t(a INTEGER PRIMARY KEY, b)",
-       "SELECT a + 3, b FROM s WHERE restriction = byte_key_range(x'8000000000000002', x'')",
-       "SELECT group_concat(a) FROM t", "1,2,3,5,6"},
-      {"t(a INTEGER PRIMARY KEY, b)", "SELECT s.a + 10 * o.b, s.b FROM t AS o JOIN s ON s.a = o.a",
-       "SELECT group_concat(a) FROM t", "1,2,3"},
-      {"t(a INTEGER PRIMARY KEY, b)", "SELECT a + 3, b FROM j", "SELECT group_concat(a) FROM t",
-       "1,2,3,4,5,6"},
-      {"t(a INT PRIMARY KEY, b) WITHOUT ROWID", "SELECT a + 3, b FROM s",
-       "SELECT group_concat(a) FROM t", "1,2,3,4,5,6"},
-      /* New keys in between, and in a table without rowids behind the last key alone. */
-      {"t(a INT, b TEXT NOT NULL, UNIQUE(b))", "SELECT a + 3, b || 'a' FROM s",
-       "SELECT group_concat(b) FROM (SELECT b FROM t ORDER BY b)", "x,xa,y,ya,z,za"},
-      {"t(a INT, b TEXT, UNIQUE(b))", "SELECT a, b || 'a' FROM s UNION ALL SELECT 7, NULL",
-       "SELECT count(*) FROM t", "7"},
-      {"t(a, b TEXT PRIMARY KEY) WITHOUT ROWID", "SELECT a, '~' || b FROM s",
-       "SELECT group_concat(b) FROM t", "x,y,z,~x,~y,~z"},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char sql[600];
-    sqlite3 *db = open_db(":memory:");
-    snprintf(sql, sizeof sql,
-             "CREATE TABLE %s; INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z');"
-             "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t%s);"
-             "CREATE VIRTUAL TABLE j USING scan_job(t);"
-             "INSERT OR IGNORE INTO t SELECT * FROM (%s) LIMIT 1000",
-             cases[i].table, strstr(cases[i].table, "UNIQUE") != NULL ? ", key(b)" : "",
-             cases[i].insert);
-    execute(db, sql);
-    assert_answer(db, cases[i].answer, cases[i].expected);
-    /* The next statement meets them all, and an empty table gives nothing to any. */
-    assert_answer(db, "SELECT (SELECT count(*) FROM s) = (SELECT count(*) FROM t)", "1");
-    execute(db, "DELETE FROM t");
-    execute(db, strstr(sql, "INSERT OR IGNORE"));
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-  }
-}
-
-/* A tracker keeps its range: it leaves new rows behind the last key to the next scan, and is not done. */
-static void a_table_is_filled_from_itself_by_name(void **state) {
-  (void)state;
-  sqlite3 *db = open_db(":memory:");
-  execute(db, "CREATE TABLE t(a INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
-              "CREATE TABLE o(a); CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t);"
-              "INSERT INTO t SELECT a + 3 FROM s WHERE tracker = 'w' LIMIT 1000");
-  assert_answer(db, "SELECT group_concat(a) FROM t", "1,2,3,4,5,6");
-  assert_answer(db, "SELECT done || hex(last_claimed) || restriction FROM range_trackers",
-                "08000000000000003{\"start\":\"\",\"end\":\"\"}");
-  execute(db, "INSERT INTO t SELECT a + 3 FROM s WHERE tracker = 'w' LIMIT 1000");
-  assert_answer(db, "SELECT group_concat(a) FROM t", "1,2,3,4,5,6,7,8,9");
-  /* Written elsewhere it comes to the end. */
-  execute(db, "INSERT INTO o SELECT a FROM s WHERE tracker = 'w'");
-  assert_answer(db, "SELECT group_concat(a) FROM o", "7,8,9");
-  assert_answer(db, "SELECT tracker_check_done('w')", "1");
-  execute(db, "DELETE FROM o; DELETE FROM t;"
-              "INSERT INTO t SELECT 1 FROM s WHERE tracker = 'empty' LIMIT 1000");
-  assert_answer(db, "SELECT tracker_check_done('empty') || (SELECT count(*) FROM t)", "10");
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
@@ -606,83 +521,6 @@ static void names_in_a_file_are_of_that_file(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/*
-** What is in the ON of an outer join takes no row away from the side that is kept. SQLite offers some of it to
-** virtual tables all the same.
-*/
-static void outer_joins_keep_their_rows(void **state) {
-  (void)state;
-  static const char *const terms[] = {
-      "s.c <> 'x'",     "s.c IS NOT 'x'", "s.c IS NOT NULL", "s.c LIKE 'y%'", "s.c GLOB 'y*'",
-      "s.c REGEXP 'y'", "s.c = 'y'",      "s.c > 'x'",       "s.c IS 'y'",    "s.c IS NULL",
-      "s.c IN ('y')",   "s.a > 1",        "s.a <> o.n",      "s.b IS NOT o.n"};
-  static const char *const joins[] = {"s LEFT JOIN o", "o RIGHT JOIN s", "s FULL JOIN o",
-                                      "o LEFT JOIN s", "s RIGHT JOIN o", "o FULL JOIN s"};
-  sqlite3 *db = open_db(":memory:");
-  execute(db, "CREATE TABLE o(n); INSERT INTO o VALUES (1), (2);"
-              "CREATE TABLE t(a INTEGER PRIMARY KEY, b, c TEXT);"
-              "INSERT INTO t VALUES (1, 2, 'x'), (3, 4, 'y'), (5, 6, NULL);"
-              "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
-  assert_int_equal(sqlite3_create_function(db, "regexp", 2, SQLITE_UTF8, NULL, is_same, NULL, NULL),
-                   SQLITE_OK);
-  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
-    for (size_t j = 0; j < sizeof joins / sizeof *joins; j++) {
-      char query[300], native[400];
-      snprintf(query, sizeof query,
-               "SELECT group_concat(r) FROM (SELECT ifnull(s.a, '-') || ifnull(o.n, '-') AS r "
-               "FROM %s ON %s ORDER BY 1)",
-               joins[j], terms[i]);
-      snprintf(native, sizeof native, "WITH s AS (SELECT * FROM t LIMIT -1) %s", query);
-      char *expected = ask(db, native);
-      assert_answer(db, query, expected);
-      sqlite3_free(expected);
-    }
-  }
-  assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
-/* Beside a numeric column: as a row value, by what docs/limits.md advises. */
-static void text_is_compared_with_numbers(void **state) {
-  (void)state;
-  sqlite3 *db = open_db(":memory:");
-  execute(db, "CREATE TABLE o(i INTEGER, x TEXT); INSERT INTO o VALUES (5, '5'), (6, '7');"
-              "CREATE TABLE t(a INT, b TEXT, c);"
-              "INSERT INTO t VALUES (5, '05', '5.0'), (5, '5', 5), (6, '6', 6);"
-              "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
-  static const char *const terms[] = {"EXISTS (SELECT 1 FROM o WHERE (b, a) = (i, x))",
-                                      "EXISTS (SELECT 1 FROM o WHERE (c, a) = (i, x))",
-                                      "b IN (SELECT i FROM o)",
-
-                                      "c IN (SELECT i FROM o)", "(b, a) = (SELECT i, x FROM o)"};
-  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
-    char sql[200];
-    snprintf(sql, sizeof sql, "SELECT group_concat(b) FROM t WHERE %s", terms[i]);
-    char *expected = ask(db, sql);
-    snprintf(sql, sizeof sql, "SELECT group_concat(b) FROM s WHERE %s", terms[i]);
-    assert_answer(db, sql, expected);
-    assert_string_not_equal(expected, "NULL");
-    sqlite3_free(expected);
-  }
-  assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
-/* A failing statement of the caller's leaves the scan's tracker where it was, and usable. */
-static void the_callers_statement_fails(void **state) {
-  (void)state;
-  sqlite3 *db = open_db(":memory:");
-  make_table(db, 20);
-  execute(
-      db,
-      "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t); CREATE TABLE o(id INT CHECK (id <> 7))");
-  assert_int_equal(
-      sqlite3_exec(db, "INSERT INTO o SELECT id FROM s WHERE tracker = 'w'", NULL, NULL, NULL),
-      SQLITE_CONSTRAINT);
-  assert_answer(db, "SELECT hex(last_claimed) FROM range_trackers", "8000000000000007");
-  execute(db, "INSERT INTO o SELECT id FROM s WHERE tracker = 'w'");
-  assert_answer(db, "SELECT min(id) || ' ' || count(*) FROM o", "8 12");
-  assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(another_thread_splits_a_running_scan),
@@ -690,8 +528,6 @@ int main(void) {
       cmocka_unit_test(a_residual_is_read_after_a_restart),
       cmocka_unit_test(an_interrupted_scan_goes_on_where_it_was),
       cmocka_unit_test(rows_behind_are_not_met_and_rows_ahead_not_missed),
-      cmocka_unit_test(a_table_is_filled_from_itself),
-      cmocka_unit_test(a_table_is_filled_from_itself_by_name),
       cmocka_unit_test(a_scan_sees_one_snapshot),
       cmocka_unit_test(another_connection_changes_the_schema),
       cmocka_unit_test(resuming_is_one_descent),
@@ -701,9 +537,6 @@ int main(void) {
       cmocka_unit_test(values_outlive_the_inner_statement),
       cmocka_unit_test(a_long_scan),
       cmocka_unit_test(names_in_a_file_are_of_that_file),
-      cmocka_unit_test(outer_joins_keep_their_rows),
-      cmocka_unit_test(text_is_compared_with_numbers),
-      cmocka_unit_test(the_callers_statement_fails),
   };
   return cmocka_run_group_tests_name("byte_key_scan", tests, make_folder, remove_folder);
 }
