@@ -7,8 +7,8 @@
 ** from the k-th on answered so, for k = 1, 2, ... until a run asks fewer; for every third k only, but with
 ** TEST_EFFORT=300. Denied, a run must end in an error that has a text, or in success with the values of a
 ** run that nobody disturbed: what was denied was only a hint. Where SQLite is to ignore something it gives
-** NULL for it, and any values may come, or an error. Either way the connection is as good as before, the
-** database is sound, and every byte is given back.
+** NULL for it, and any values may come, or an error. Either way the connection is as good as before and every
+** byte is given back; and what was denied leaves the database sound.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,7 +119,9 @@ static int run_once(const sql_block *b, int answer, long at, int is_on, uint64_t
     must(db, "afterwards", "SELECT * FROM sqlite_master", &none);
     must(db, "afterwards", "PRAGMA integrity_check", &sound);
     must(db, "afterwards", "SELECT 'ok'", &is_ok);
-    if (sound != is_ok) fail_msg("%s: %s %ld: not sound", b->name, answer_name(), at);
+    /* Where an UPDATE's old value was ignored SQLite writes NULL for it, NOT NULL or not. */
+    if (sound != is_ok && answer == SQLITE_DENY)
+      fail_msg("%s: %s %ld: not sound", b->name, answer_name(), at);
   }
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
   if (sqlite3_memory_used() != before) {
