@@ -127,13 +127,22 @@ static tr_code run_alone(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run
   return code;
 }
 
+/* How a run goes. */
+typedef struct run_way {
+  int is_check;   /* only whether it could be run */
+  int is_alone;   /* other threads were tried */
+  int is_refused; /* out: other threads cannot do it, and what was laid out is for them */
+} run_way;
+
 /* On several connections and threads, if that can be. */
 static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run,
-                          const tr_group_request *request, int worker_count, int *scanned_whole,
-                          tr_error *err) {
+                          const tr_group_request *request, int worker_count, run_way *way,
+                          int *scanned_whole, tr_error *err) {
   tr_parallel_group job = {host, run->result->plan, request, worker_count, run, stmt};
   int is_done = tr_parallel_group_run(&job, &run->result->grouping, err);
   if (is_done < 0) return err->code;
+  way->is_refused = is_done == 0 && worker_count > 1;
+  if (way->is_refused) return TR_OK;
   if (is_done == 0) return run_alone(host, stmt, run, request, scanned_whole, err);
   *scanned_whole = 1;
   if (run->result->shape.key_count > 0) return TR_OK;
@@ -141,9 +150,12 @@ static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *ru
 }
 
 static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_request *request,
-                        int is_check, int *scanned_whole, tr_error *err) {
+                        run_way *way, int *scanned_whole, tr_error *err) {
   sqlite3_stmt *stmt = NULL;
-  int worker_count = is_check ? 0 : tr_parallel_group_workers(host, run->result->plan, err);
+  int worker_count = 0;
+  if (!way->is_check && !way->is_alone) {
+    worker_count = tr_parallel_group_workers(host, run->result->plan, err);
+  }
   if (worker_count < 0) return err->code;
   tr_code code = tr_group_intake_lay_out(run, request, worker_count > 1, err);
   if (code == TR_OK) {
@@ -151,31 +163,45 @@ static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_requ
                             run->argument_count, &stmt, err);
   }
   if (code == TR_OK && worker_count > 0) {
-    code = run_on_all(host, stmt, run, request, worker_count, scanned_whole, err);
-  } else if (code == TR_OK && !is_check) {
+    code = run_on_all(host, stmt, run, request, worker_count, way, scanned_whole, err);
+  } else if (code == TR_OK && !way->is_check) {
     code = run_alone(host, stmt, run, request, scanned_whole, err);
   }
   sqlite3_finalize(stmt);
-  if (code == TR_OK && !is_check) {
+  if (code == TR_OK && !way->is_check && !way->is_refused) {
     tr_run_report_end(host, (int64_t)tr_grouping_count(run->result->grouping));
   }
   return tr_group_name_error(err, code);
 }
 
-static tr_code run_plan(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
-                        int is_check, tr_group_result **result, int *scanned_whole, tr_error *err) {
+static tr_code run_one_way(tr_host *host, const tr_group_plan *plan,
+                           const tr_group_request *request, run_way *way, tr_group_result **result,
+                           int *scanned_whole, tr_error *err) {
   tr_group_intake run = {0};
   *result = tr_group_zeros(0, sizeof **result);
   if (*result == NULL) return tr_error_no_memory(err);
   tr_code code = tr_group_intake_init(&run, plan, *result);
   if (code != TR_OK) tr_error_no_memory(err);
-  if (code == TR_OK) code = run_once(host, &run, request, is_check, scanned_whole, err);
+  if (code == TR_OK) code = run_once(host, &run, request, way, scanned_whole, err);
   tr_group_intake_release(&run);
-  if (code != TR_OK || is_check) {
+  if (code != TR_OK || way->is_check || way->is_refused) {
     tr_group_result_free(*result);
     *result = NULL;
   }
   return code;
+}
+
+/*
+** Rows that may come in any order need other aggregates, to show keys as their first row has them, than rows in
+** SQLite's order. So where other threads turn out to be of no use all is laid out anew.
+*/
+static tr_code run_plan(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
+                        int is_check, tr_group_result **result, int *scanned_whole, tr_error *err) {
+  run_way way = {.is_check = is_check};
+  tr_code code = run_one_way(host, plan, request, &way, result, scanned_whole, err);
+  if (code != TR_OK || !way.is_refused) return code;
+  way = (run_way){.is_alone = 1};
+  return run_one_way(host, plan, request, &way, result, scanned_whole, err);
 }
 
 tr_code tr_group_run(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,

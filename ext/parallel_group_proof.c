@@ -15,6 +15,8 @@
 typedef struct program {
   sqlite3 *caller, *worker;
   int64_t file; /* the number of the caller's database that tables are of; -1: none so far */
+  int reads;    /* tables and indexes that are opened */
+  int has_once; /* something is worked out once for all rows */
   int has_now;  /* a text 'now' */
   int has_clock;
   const char *defect;
@@ -109,6 +111,9 @@ static void look_at_step(program *p, sqlite3_stmt *stmt, const char *opcode) {
     int64_t file = sqlite3_column_int64(stmt, 4);
     if (p->file >= 0 && file != p->file) p->defect = "tables of several databases are read";
     p->file = file;
+    p->reads++;
+  } else if (strcmp(opcode, "Once") == 0) {
+    p->has_once = 1;
   } else if (strcmp(opcode, "VOpen") == 0) {
     p->defect = "a virtual table is read";
   } else if (strncmp(opcode, "OpenWrite", 9) == 0) {
@@ -203,6 +208,10 @@ tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker
   sqlite3_finalize(explained);
   sqlite3_finalize(others_explained);
   sqlite3_finalize(others);
+  /* (A list of constants is worked out once, too, but reads nothing.) */
+  if (p.defect == NULL && p.has_once && p.reads > 1) {
+    p.defect = "a subquery is worked out once, and would be for each piece";
+  }
   if (p.defect == NULL && p.has_clock && (p.has_now || may_lack_time(sql))) {
     p.defect = "the present time is read";
   }

@@ -364,7 +364,7 @@ static const struct {
      "the file is being written, and one snapshot for all could not be proved"},
     {"an attached file", have_attached, "more.u", "by_field_names(g)", "count(*) AS c", "parallel"},
     {"a subquery in the same file", have_main_table, "t", "by_field_names(g)",
-     "count(*) AS c, where(g IN (SELECT x FROM other))", "parallel"},
+     "count(*) AS c, where(EXISTS (SELECT 1 FROM other WHERE x = g))", "parallel"},
     {"changes that are not committed", have_transaction, "t", "by_field_names(g)", "count(*) AS c",
      "the connection has changes that are not committed"},
     {"a temp table", have_temp_source, "u", "by_field_names(g)", "count(*) AS c",
@@ -516,6 +516,62 @@ static void a_kept_statement_stays_parallel(void **state) {
   }
   sqlite3_finalize(stmt);
   assert_int_equal(sqlite3_close(writer), SQLITE_OK);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* An index in another order than the table's: the first row is the index's, with any number of workers. */
+static void the_first_row_is_the_one_that_sqlite_meets(void **state) {
+  (void)state;
+  sqlite3 *db = open_db("covering.db");
+  run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, b, name TEXT COLLATE NOCASE, pad);"
+          "INSERT INTO t SELECT value, -value, CASE WHEN value < 10000 THEN 'ann' ELSE 'Ann' END, "
+          "zeroblob(100) FROM counting_input(20000);"
+          "CREATE INDEX i ON t(b, name)");
+  char *expected = rows_of(db, "SELECT name, count(*) FROM t GROUP BY name");
+  for (int workers = 1; workers <= 16; workers *= 2) {
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, "
+                                "by_field_names(name), count(*) AS n, workers(%d))",
+                                workers);
+    run(db, sql);
+    sqlite3_free(sql);
+    assert_rows(db, "SELECT * FROM o", expected);
+    run(db, "DROP TABLE temp.o");
+  }
+  sqlite3_free(expected);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Else it would be worked out for each piece; what depends on the row is no reason. */
+static void subqueries_are_worked_out_once(void **state) {
+  (void)state;
+  static const struct {
+    const char *where, *reason;
+  } cases[] = {
+      {"r IN (SELECT r FROM t WHERE g = 1)",
+       "a subquery is worked out once, and would be for each piece"},
+      {"r > (SELECT r FROM t ORDER BY id LIMIT 1)",
+       "a subquery is worked out once, and would be for each piece"},
+      {"EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.id + 1)", "parallel"},
+      {"g IN (1, 2, 3, 5, 7)", "parallel"},
+  };
+  sqlite3 *db = open_db("subqueries.db");
+  run(db, "CREATE TABLE t(" COLUMNS ")");
+  fill(db, "t", 5000);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, "
+                                "by_field_names(g), count(*) AS n, where(%s), workers(2))",
+                                cases[i].where);
+    run(db, sql);
+    sqlite3_free(sql);
+    sql =
+        sqlite3_mprintf("SELECT g, count(*) FROM t WHERE %s GROUP BY g ORDER BY g", cases[i].where);
+    char *expected = rows_of(db, sql);
+    sqlite3_free(sql);
+    assert_rows(db, "SELECT * FROM o ORDER BY g", expected);
+    assert_string_equal(last_reason(db), cases[i].reason);
+    sqlite3_free(expected);
+    run(db, "DROP TABLE temp.o");
+  }
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
@@ -757,7 +813,7 @@ static void the_authorizer_decides(void **state) {
   sqlite3_set_authorizer(db, NULL, NULL);
   run(db, "CREATE TABLE other(x); INSERT INTO other VALUES (1), (2);"
           "CREATE VIRTUAL TABLE temp.p USING group_by_fields(t, by_field_names(g), count(*) AS c,"
-          " where(g IN (SELECT x FROM other)), workers(2));"
+          " where(EXISTS (SELECT 1 FROM other WHERE x = g)), workers(2));"
           "CREATE VIRTUAL TABLE temp.q USING group_by_fields(t, by_field_names(lower(name) AS l),"
           " count(*) AS c, workers(2))");
   assert_rows(db, "SELECT count(*) FROM p", "i2|\n");
@@ -834,6 +890,8 @@ int main(void) {
       cmocka_unit_test(descending_keys),
       cmocka_unit_test(looks_do_not_depend_on_who_steals),
       cmocka_unit_test(a_kept_statement_stays_parallel),
+      cmocka_unit_test(the_first_row_is_the_one_that_sqlite_meets),
+      cmocka_unit_test(subqueries_are_worked_out_once),
       cmocka_unit_test(files_opened_in_other_ways),
       cmocka_unit_test(results_can_be_stored),
       cmocka_unit_test(totals_are_of_one_committed_state),
