@@ -347,6 +347,7 @@ static void append_update(const tr_job *job, sqlite3_str *sql) {
 }
 
 tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr_error *err) {
+  *stmt = NULL; /* callers reset what they have, also after a failure */
   if (job->statements[number] == NULL) {
     sqlite3_str *sql = sqlite3_str_new(job->db);
     switch (number) {
