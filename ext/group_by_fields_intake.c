@@ -103,6 +103,9 @@ static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
 }
 
 tr_code tr_group_intake_add(tr_group_intake *run, sqlite3_value **arguments) {
+  if (tr_row_batch_is_full(&run->rows)) {
+    return tr_error_set(&run->err, TR_INVALID_STATE, TR_GROUP_FUNCTION ": rows came in no order");
+  }
   tr_value *row = tr_row_batch_next(&run->rows);
   int width = run->rows.width;
   for (int i = 0; i < width; i++) {

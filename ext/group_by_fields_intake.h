@@ -24,8 +24,8 @@ void tr_group_intake_free_copy(tr_group_intake *copy); /* NULL is fine */
 
 /*
 ** Takes a row, of as many arguments as there are, in hand: with those before it, it is added to the groups by
-** commit, or never, if they are dropped. A row may come only while tr_group_intake_is_full says 0. The error
-** is the intake's.
+** commit, or never, if they are dropped. A row may come only while tr_group_intake_is_full says 0, else it is
+** TR_INVALID_STATE: the statement gave its rows to a sorter first. The error is the intake's.
 */
 tr_code tr_group_intake_add(tr_group_intake *intake, sqlite3_value **arguments);
 tr_code tr_group_intake_commit(tr_group_intake *intake);

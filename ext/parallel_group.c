@@ -24,7 +24,6 @@
 #define POLLS_PER_BAR 50
 
 #define ONE_WORKER "there is one worker"
-#define DESCENDS "the primary key does not lie in ascending order"
 
 static const char pool_owner;
 
@@ -76,8 +75,10 @@ int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan, tr_error
   if (report->reason != NULL) return 0;
   int ascends = tr_source_table_ascends(&plan->source, tr_host_db(host), err);
   if (ascends < 0) return -1;
-  if (!ascends) report->reason = DESCENDS;
-  if (!ascends) return 0;
+  if (!ascends) {
+    report->reason = TR_GROUP_DESCENDS;
+    return 0;
+  }
   return plan->workers > 0 ? plan->workers : count_cores();
 }
 

@@ -28,6 +28,9 @@ typedef struct tr_parallel_group {
   sqlite3_stmt *whole;           /* the statement for one thread: not stepped */
 } tr_parallel_group;
 
+/* A reason for one thread. */
+#define TR_GROUP_DESCENDS "the primary key does not lie in ascending order"
+
 /*
 ** How many workers the plan is for: 0 if it is to run on the caller's connection, since the source has no
 ** key or is small; tranche_last_run() then knows why. One worker is a thread, too: its connection reads

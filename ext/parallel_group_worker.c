@@ -75,15 +75,8 @@ struct tr_group_worker {
 
 /* --- the functions ---------------------------------------------------------------------------------- */
 
-/*
-** Takes a row in hand; on failure the statement ends. (The hand is full only if rows do not come as they are
-** read, which the plans of the statements exclude: all_read_by_key.)
-*/
+/* Takes a row in hand; on failure the statement ends. */
 static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_value **arguments) {
-  if (tr_group_intake_is_full(worker->intake)) {
-    sqlite3_result_error(context, TR_GROUP_FUNCTION ": rows came in no order", -1);
-    return 0;
-  }
   if (tr_group_intake_add(worker->intake, arguments) == TR_OK) return 1;
   worker->has_failed = 1;
   sqlite3_result_error(context, "a row could not be taken in hand", -1);
@@ -280,7 +273,7 @@ int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
   if (code == TR_OK) code = tr_group_intake_copy(job->intake, parts, &worker->intake, err);
   if (code == TR_NO_MEMORY || code == TR_TOO_BIG) return -1;
   if (code == TR_OK && index == 0 && !all_read_by_key(worker)) {
-    *reason = "the primary key does not lie in ascending order";
+    *reason = TR_GROUP_DESCENDS;
     tr_group_worker_close(worker);
     return 0;
   }
