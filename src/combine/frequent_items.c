@@ -9,7 +9,6 @@
 */
 #include "combine/frequent_items.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,24 +27,30 @@ int tr_frequent_class_of(const tr_value *value) {
   return classes[value->type];
 }
 
-static int is_integral(double real) {
-  return real >= -0x1p63 && real < 0x1p63 && trunc(real) == real;
+/* The value, or in its place `integer`: an integral REAL is the INTEGER. */
+static inline const tr_value *as_counted(const tr_value *value, tr_value *integer) {
+  if (value->type != TR_REAL || !(value->real >= -0x1p63 && value->real < 0x1p63)) return value;
+  int64_t truncated = (int64_t)value->real;
+  if ((double)truncated != value->real) return value;
+  integer->type = TR_INTEGER;
+  integer->integer = truncated;
+  return integer;
 }
 
-/* Up to sixteen bytes as two numbers, which overlap in the middle. */
-static void load_short(tr_bytes bytes, uint64_t *first, uint64_t *last) {
-  *first = *last = 0;
-  if (bytes.size >= 8) {
-    *first = tr_load_u64(bytes.data);
-    *last = tr_load_u64(bytes.data + bytes.size - 8);
-  } else if (bytes.size >= 4) {
-    *first = tr_load_u32(bytes.data);
-    *last = tr_load_u32(bytes.data + bytes.size - 4);
-  } else if (bytes.size > 0) {
-    *first = (uint64_t)(bytes.data[0] | bytes.data[bytes.size / 2] << 8);
-    *last = bytes.data[bytes.size - 1];
-  }
+static inline int is_short(const tr_value *value) {
+  return value->type < TR_TEXT || value->bytes.size <= TR_FREQUENT_SHORT;
 }
+
+/*
+** A value that is looked for: what an entry of it would hold, and where it is looked for. The hash is
+** stored nowhere, so it only has to be fast and to spread.
+*/
+typedef struct sought {
+  uint32_t hash;
+  uint8_t type, is_long, short_size; /* as in an entry; a number has the size of its bytes */
+  uint64_t low, high;                /* a short value's bytes, little-endian, with zeros behind */
+  tr_bytes bytes;                    /* a long one's */
+} sought;
 
 /* A multiplication spreads every bit upward, two mix them all; the upper half is good. */
 static uint32_t mix(uint64_t x) {
@@ -54,17 +59,29 @@ static uint32_t mix(uint64_t x) {
   return (uint32_t)(x >> 32);
 }
 
-/* Where a value is looked for. It is stored nowhere, so it only has to be fast and to spread. */
-static uint32_t hash_of(const tr_value *value) {
-  uint64_t first, last;
-  switch (value->type) {
-  case TR_INTEGER: return mix((uint64_t)value->integer);
-  case TR_REAL: memcpy(&first, &value->real, sizeof first); return mix(first);
-  default: break;
+/* Filled member by member: a copy of the whole would have to wait for all of them. */
+static inline void seek_short(const tr_value *value, sought *s) {
+  size_t size = sizeof value->integer;
+  if (value->type < TR_TEXT) {
+    s->low = tr_load_u64((const uint8_t *)&value->integer);
+    s->high = 0;
+  } else {
+    size = value->bytes.size;
+    tr_load_short(value->bytes.data, size, &s->low, &s->high);
   }
-  if (value->bytes.size > TR_FREQUENT_SHORT) return (uint32_t)tr_hash128_of(value->bytes, 0).low;
-  load_short(value->bytes, &first, &last);
-  return mix(first * UINT64_C(0x94d049bb133111eb) + (last ^ (uint64_t)value->bytes.size << 56));
+  s->short_size = (uint8_t)size;
+  s->type = (uint8_t)value->type;
+  s->is_long = 0;
+  s->hash = mix(s->low * UINT64_C(0x94d049bb133111eb) + (s->high ^ (uint64_t)size << 56));
+}
+
+static void seek(const tr_value *value, sought *s) {
+  if (is_short(value)) {
+    seek_short(value, s);
+  } else {
+    *s = (sought){.type = (uint8_t)value->type, .is_long = 1, .bytes = value->bytes};
+    s->hash = (uint32_t)tr_hash128_of(value->bytes, 0).low;
+  }
 }
 
 tr_value tr_frequent_value(const tr_frequent_entry *entry) {
@@ -75,39 +92,36 @@ tr_value tr_frequent_value(const tr_frequent_entry *entry) {
   return entry->type == TR_TEXT ? tr_value_text(bytes) : tr_value_blob(bytes);
 }
 
-static int is_value(const tr_frequent_entry *entry, const tr_value *value) {
-  if (entry->type != value->type) return 0;
-  if (entry->type == TR_INTEGER) return entry->integer == value->integer;
-  if (entry->type == TR_REAL) return entry->real == value->real;
-  size_t size = entry->is_long ? entry->own.size : entry->short_size;
-  if (size != value->bytes.size) return 0;
-  if (entry->is_long) return memcmp(entry->own.data, value->bytes.data, size) == 0;
-  uint64_t first, last, own_first, own_last;
-  load_short(value->bytes, &first, &last);
-  load_short((tr_bytes){entry->bytes, size}, &own_first, &own_last);
-  return first == own_first && last == own_last;
+/* 0 if the entry is that of a short value. */
+static inline uint64_t difference(const tr_frequent_entry *entry, const sought *s) {
+  return (tr_load_u64(entry->bytes) ^ s->low) | (tr_load_u64(entry->bytes + 8) ^ s->high) |
+         (uint64_t)((entry->type ^ s->type) | (entry->short_size ^ s->short_size) | entry->is_long);
 }
 
-static tr_code fill_entry(tr_frequent_items *items, tr_frequent_entry *entry, const tr_value *value,
-                          tr_error *err) {
-  entry->type = (uint8_t)value->type;
+static int is_value(const tr_frequent_entry *entry, const sought *s) {
+  if (!s->is_long) return difference(entry, s) == 0;
+  return entry->is_long && entry->type == s->type && entry->own.size == s->bytes.size &&
+         memcmp(entry->own.data, s->bytes.data, s->bytes.size) == 0;
+}
+
+static inline void fill_short_entry(tr_frequent_entry *entry, const sought *s) {
+  entry->hash = s->hash;
+  entry->type = s->type;
   entry->is_long = 0;
-  entry->short_size = 0;
-  if (value->type == TR_INTEGER) {
-    entry->integer = value->integer;
-  } else if (value->type == TR_REAL) {
-    entry->real = value->real;
-  } else if (value->bytes.size <= TR_FREQUENT_SHORT) {
-    entry->short_size = (uint8_t)value->bytes.size;
-    if (value->bytes.size > 0) memcpy(entry->bytes, value->bytes.data, value->bytes.size);
-  } else {
-    uint8_t *data = tr_malloc(value->bytes.size);
-    if (data == NULL) return tr_error_no_memory(err);
-    entry->own.data = memcpy(data, value->bytes.data, value->bytes.size);
-    entry->own.size = value->bytes.size;
-    entry->is_long = 1;
-    items->own_size += value->bytes.size;
-  }
+  entry->short_size = s->short_size;
+  tr_store_u64(entry->bytes, s->low);
+  tr_store_u64(entry->bytes + 8, s->high);
+}
+
+static tr_code fill_long_entry(tr_frequent_items *items, tr_frequent_entry *entry, const sought *s,
+                               tr_error *err) {
+  size_t size = s->bytes.size;
+  uint8_t *data = tr_malloc(size);
+  if (data == NULL) return tr_error_no_memory(err);
+  *entry = (tr_frequent_entry){.hash = s->hash, .type = s->type, .is_long = 1};
+  entry->own.data = memcpy(data, s->bytes.data, size);
+  entry->own.size = size;
+  items->own_size += size;
   return TR_OK;
 }
 
@@ -132,13 +146,12 @@ static size_t cell_count(int lg_map) {
 }
 
 /* The cell of a value, or the free one where it belongs. */
-static tr_frequent_cell *find_cell(const tr_frequent_items *items, const tr_value *value,
-                                   uint32_t hash) {
-  size_t mask = cell_count(items->lg_map) - 1, at = hash & mask;
+static tr_frequent_cell *find_cell(const tr_frequent_items *items, const sought *s) {
+  size_t mask = cell_count(items->lg_map) - 1, at = s->hash & mask;
   for (;; at = (at + 1) & mask) {
     tr_frequent_cell *cell = &items->cells[at];
     if (cell->place == 0) return cell;
-    if (cell->hash == hash && is_value(&items->entries[cell->place - 1], value)) return cell;
+    if (cell->hash == s->hash && is_value(&items->entries[cell->place - 1], s)) return cell;
   }
 }
 
@@ -162,6 +175,8 @@ static tr_code resize(tr_frequent_items *items, int lg_map, tr_error *err) {
     tr_free(cells);
     return tr_error_no_memory(err);
   }
+  /* Entries to come are read too, though to no effect (tr_frequent_add_short). */
+  memset(entries + items->active, 0, (capacity_of(lg_map) - items->active) * sizeof *entries);
   tr_free(items->cells);
   items->cells = cells;
   items->entries = entries;
@@ -197,23 +212,25 @@ static int64_t select_rank(int64_t *x, size_t count, size_t rank) {
   return x[rank];
 }
 
+/* How many entries have that count. */
+static uint32_t entries_of(const tr_frequent_items *items, int64_t count) {
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < items->active; i++) found += items->entries[i].count == count;
+  return found;
+}
+
 /*
 ** What a purge takes off: the median, or the count so far below it that half of all counters are
-** lowered by it even if `least` are kept; and how many counters are above that. Often most counts are
-** the lowest: then it is found by looking.
+** lowered by it even if `least` are kept; and how many counters are above that. Often so many counts are 1
+** that it can be nothing else.
 */
 static tr_code purged_count(const tr_frequent_items *items, int64_t *taken, uint32_t *above,
                             tr_error *err) {
-  uint32_t lowest = 0, half = items->active / 2;
+  uint32_t half = items->active / 2, ones = entries_of(items, 1);
   uint32_t rank = half > items->least ? half - items->least : 0;
-  *taken = INT64_MAX;
-  for (uint32_t i = 0; i < items->active; i++) {
-    int64_t count = items->entries[i].count;
-    if (count < *taken) lowest = 0;
-    if (count <= *taken) *taken = count, lowest++;
-  }
-  *above = items->active - lowest;
-  if (lowest > rank) return TR_OK;
+  *taken = 1;
+  *above = items->active - ones;
+  if (ones > rank) return TR_OK;
   int64_t *counts = tr_malloc(items->active * sizeof *counts);
   if (counts == NULL) return tr_error_no_memory(err);
   for (uint32_t i = 0; i < items->active; i++) counts[i] = items->entries[i].count;
@@ -224,23 +241,32 @@ static tr_code purged_count(const tr_frequent_items *items, int64_t *taken, uint
   return TR_OK;
 }
 
-/* Lowers all counts and drops what is left with none, but for entries that are spared. */
+/* Raises `spare` entries that have just the count which is taken off, so that 1 is left to them. */
+static void spare_entries(tr_frequent_items *items, int64_t taken, uint32_t spare) {
+  for (uint32_t i = 0; i < items->active && spare > 0; i++) {
+    uint32_t is_spared = items->entries[i].count == taken;
+    items->entries[i].count += is_spared;
+    spare -= is_spared;
+  }
+}
+
+/*
+** Lowers all counts and drops what is left with none. About half are dropped, in no pattern, so every entry
+** is moved, and only the next place depends on whether it stays.
+*/
 static tr_code purge(tr_frequent_items *items, tr_error *err) {
   int64_t taken;
-  uint32_t above, kept = 0;
+  uint32_t above, kept = 0, active = items->active;
+  tr_frequent_entry *entries = items->entries;
   tr_code code = purged_count(items, &taken, &above, err);
   if (code != TR_OK) return code;
-  uint32_t spare = above < items->least ? items->least - above : 0;
-  for (uint32_t i = 0; i < items->active; i++) {
-    tr_frequent_entry *entry = &items->entries[i];
-    int is_spared = entry->count == taken && spare > 0;
-    if (entry->count > taken || is_spared) {
-      items->entries[kept] = *entry;
-      items->entries[kept++].count -= is_spared ? taken - 1 : taken;
-      spare -= (uint32_t)is_spared;
-    } else {
-      free_entry(items, entry);
-    }
+  if (above < items->least) spare_entries(items, taken, items->least - above);
+  for (uint32_t i = 0; i < active; i++) {
+    int64_t left = entries[i].count - taken;
+    if (entries[i].is_long && left <= 0) free_entry(items, &entries[i]);
+    entries[kept] = entries[i];
+    entries[kept].count = left;
+    kept += left > 0;
   }
   items->active = kept;
   items->offset += taken;
@@ -260,10 +286,9 @@ static tr_code make_room(tr_frequent_items *items, tr_error *err) {
 }
 
 /* Adds a value whose weight is counted elsewhere. */
-static tr_code add_counted(tr_frequent_items *items, const tr_value *value, int64_t times,
+static tr_code add_counted(tr_frequent_items *items, const sought *s, int64_t times,
                            tr_error *err) {
-  uint32_t hash = hash_of(value);
-  tr_frequent_cell *cell = items->entries == NULL ? NULL : find_cell(items, value, hash);
+  tr_frequent_cell *cell = items->entries == NULL ? NULL : find_cell(items, s);
   if (cell != NULL && cell->place != 0) {
     items->entries[cell->place - 1].count += times;
     return TR_OK;
@@ -271,14 +296,17 @@ static tr_code add_counted(tr_frequent_items *items, const tr_value *value, int6
   if (is_full(items)) {
     tr_code code = make_room(items, err);
     if (code != TR_OK) return code;
-    cell = find_cell(items, value, hash);
+    cell = find_cell(items, s);
   }
   tr_frequent_entry *entry = &items->entries[items->active];
-  tr_code code = fill_entry(items, entry, value, err);
-  if (code != TR_OK) return code;
-  entry->hash = hash;
+  if (s->is_long) {
+    tr_code code = fill_long_entry(items, entry, s, err);
+    if (code != TR_OK) return code;
+  } else {
+    fill_short_entry(entry, s);
+  }
   entry->count = times;
-  *cell = (tr_frequent_cell){hash, ++items->active};
+  *cell = (tr_frequent_cell){s->hash, ++items->active};
   return TR_OK;
 }
 
@@ -287,16 +315,49 @@ static tr_code check_weight(const tr_frequent_items *items, int64_t more, tr_err
   return tr_error_set(err, TR_OVERFLOW, "more than 2^63 values");
 }
 
+/*
+** Whether a value is there already is as good as random, and a processor that guesses wrong loses more time
+** than all else takes together. So there is no branch on it: entry and cell are written as if they were new,
+** and only their place and the count depend on it.
+*/
+int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
+  sought s;
+  tr_value integer;
+  if (value->type == TR_NULL || !is_short(value) || items->weight == INT64_MAX ||
+      items->active == capacity_of(items->lg_map)) {
+    return 0;
+  }
+  value = as_counted(value, &integer);
+  seek_short(value, &s);
+  size_t mask = cell_count(items->lg_map) - 1, at = s.hash & mask;
+  /* The product is 0 where either is: one branch, and mostly it is the first cell. */
+  while ((uint64_t)items->cells[at].place * (items->cells[at].hash ^ s.hash) != 0) {
+    at = (at + 1) & mask;
+  }
+  tr_frequent_cell *cell = &items->cells[at];
+  uint32_t is_new = cell->place == 0;
+  uint32_t place = cell->place - 1 + is_new * (items->active + 1);
+  uint64_t if_known = (uint64_t)is_new - 1;
+  tr_frequent_entry *entry = &items->entries[place];
+  if (difference(entry, &s) & if_known) return 0; /* another value of the same hash */
+  fill_short_entry(entry, &s);
+  entry->count = (entry->count & (int64_t)if_known) + 1;
+  *cell = (tr_frequent_cell){s.hash, place + 1};
+  items->active += is_new;
+  items->weight++;
+  items->classes = (uint8_t)(items->classes | 1 << tr_frequent_class_of(value));
+  return 1;
+}
+
 tr_code tr_frequent_add(tr_frequent_items *items, const tr_value *value, int64_t times,
                         tr_error *err) {
-  /* An integral REAL is the INTEGER. */
+  sought s;
   tr_value integer;
-  if (value->type == TR_REAL && is_integral(value->real)) {
-    integer = tr_value_integer((int64_t)value->real);
-    value = &integer;
-  }
+  value = as_counted(value, &integer);
   tr_code code = check_weight(items, times, err);
-  if (code == TR_OK) code = add_counted(items, value, times, err);
+  if (code != TR_OK) return code;
+  seek(value, &s);
+  code = add_counted(items, &s, times, err);
   if (code != TR_OK) return code;
   items->weight += times;
   items->classes = (uint8_t)(items->classes | 1 << tr_frequent_class_of(value));
@@ -304,14 +365,15 @@ tr_code tr_frequent_add(tr_frequent_items *items, const tr_value *value, int64_t
 }
 
 tr_code tr_frequent_merge(tr_frequent_items *items, const tr_frequent_items *other, tr_error *err) {
+  int64_t weight = items->weight;
   tr_code code = check_weight(items, other->weight, err);
   for (uint32_t i = 0; code == TR_OK && i < other->active; i++) {
     tr_value value = tr_frequent_value(&other->entries[i]);
-    code = add_counted(items, &value, other->entries[i].count, err);
+    code = tr_frequent_add(items, &value, other->entries[i].count, err);
   }
   if (code != TR_OK) return code;
   items->offset += other->offset;
-  items->weight += other->weight;
+  items->weight = weight + other->weight;
   items->classes |= other->classes;
   return TR_OK;
 }

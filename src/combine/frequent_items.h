@@ -97,6 +97,12 @@ tr_frequent_items tr_frequent_empty(int lg_max, int least);
 tr_code tr_frequent_add(tr_frequent_items *items, const tr_value *value, int64_t times,
                         tr_error *err);
 
+/*
+** Adds a value once if that is quick: a number, or a text or BLOB of at most TR_FREQUENT_SHORT bytes, while there
+** is room. 1: added; 0: not, and tr_frequent_add has to, if it is not NULL.
+*/
+int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value);
+
 /* Adds what `other` has seen. On failure `items` is valid, with part of the other's counts. */
 tr_code tr_frequent_merge(tr_frequent_items *items, const tr_frequent_items *other, tr_error *err);
 
