@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "combine/functions.h"
-#include "combine/hll.h"
+#include "combine/hll_inside.h"
 
 static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {
   (void)combine, (void)err;
@@ -16,6 +16,18 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
                          tr_error *err) {
   (void)combine;
   return tr_hll_add(state, &inputs[0], err);
+}
+
+/* All but what is new while the sketch is a set. */
+static int add_rows(const tr_combine_rows *rows, int first) {
+  for (int i = first; i < rows->count; i++) {
+    const tr_value *input = tr_combine_rows_input(rows, i);
+    uint32_t coupon = input->type == TR_INTEGER ? tr_hll_coupon_of_u64((uint64_t)input->integer)
+                                                : tr_hll_coupon_of(input);
+    if (coupon == 0) continue;
+    if (!tr_hll_add_coupon_in_place(tr_combine_rows_state(rows, i), coupon)) return i;
+  }
+  return rows->count;
 }
 
 static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
@@ -60,6 +72,7 @@ const tr_combine_fn tr_combine_approx_count_distinct = {
     .state_size = sizeof(tr_hll),
     .create_accumulator = create_accumulator,
     .add_input = add_input,
+    .add_rows = add_rows,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,

@@ -42,6 +42,17 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return tr_argument_error(err, combine->fn->name, "x", &inputs[0], "must be a number or text");
 }
 
+/* Numbers, but for the one that fills the batch, and NULLs. */
+static int add_rows(const tr_combine_rows *rows, int first) {
+  for (int i = first; i < rows->count; i++) {
+    const tr_value *input = tr_combine_rows_input(rows, i);
+    tr_quantiles *quantiles = tr_combine_rows_state(rows, i);
+    if (input->type == TR_NULL) continue;
+    if (input->type >= TR_TEXT || !tr_kll_add_in_place(&quantiles->numbers, input)) return i;
+  }
+  return rows->count;
+}
+
 static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
                                   tr_error *err) {
   (void)combine;
@@ -277,6 +288,7 @@ const tr_combine_fn tr_combine_approx_quantiles = {
     .check_parameters = check_count,
     .create_accumulator = create_accumulator,
     .add_input = add_input,
+    .add_rows = add_rows,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_quantiles,
     .write_accumulator = write_accumulator,
@@ -293,6 +305,7 @@ const tr_combine_fn tr_combine_approx_quantile = {
     .check_parameters = check_fraction,
     .create_accumulator = create_accumulator,
     .add_input = add_input,
+    .add_rows = add_rows,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_quantile,
     .write_accumulator = write_accumulator,

@@ -31,7 +31,17 @@ static tr_code create_accumulator(const tr_combine *combine, void *state, tr_err
 static tr_code add_input(const tr_combine *combine, void *state, const tr_value *inputs,
                          tr_error *err) {
   (void)combine;
-  return inputs[0].type == TR_NULL ? TR_OK : tr_frequent_add(state, &inputs[0], 1, err);
+  if (tr_frequent_add_short(state, &inputs[0]) || inputs[0].type == TR_NULL) return TR_OK;
+  return tr_frequent_add(state, &inputs[0], 1, err);
+}
+
+static int add_rows(const tr_combine_rows *rows, int first) {
+  for (int i = first; i < rows->count; i++) {
+    const tr_value *input = tr_combine_rows_input(rows, i);
+    if (input->type == TR_NULL) continue;
+    if (!tr_frequent_add_short(tr_combine_rows_state(rows, i), input)) return i;
+  }
+  return rows->count;
 }
 
 static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
@@ -176,6 +186,7 @@ const tr_combine_fn tr_combine_approx_top_count = {
     .check_parameters = check_parameters,
     .create_accumulator = create_accumulator,
     .add_input = add_input,
+    .add_rows = add_rows,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,

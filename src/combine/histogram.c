@@ -57,6 +57,18 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   }
 }
 
+/* Numbers, but for the one that fills the batch, and NULLs. */
+static int add_rows(const tr_combine_rows *rows, int first) {
+  for (int i = first; i < rows->count; i++) {
+    const tr_value *input = tr_combine_rows_input(rows, i);
+    if (input->type == TR_NULL) continue;
+    if (input->type >= TR_TEXT || !tr_kll_add_in_place(tr_combine_rows_state(rows, i), input)) {
+      return i;
+    }
+  }
+  return rows->count;
+}
+
 static tr_code merge_accumulators(const tr_combine *combine, void *state, const void *other,
                                   tr_error *err) {
   (void)combine;
@@ -355,6 +367,7 @@ const tr_combine_fn tr_combine_histogram = {
     .check_parameters = check_parameters,
     .create_accumulator = create_accumulator,
     .add_input = add_input,
+    .add_rows = add_rows,
     .merge_accumulators = merge_accumulators,
     .extract_output = extract_output,
     .write_accumulator = write_accumulator,

@@ -9,50 +9,31 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 
 /* The smallest coupon table. */
 #define LG_LEAST_TABLE 3
-#define HASH_SEED 9001
 /* Any other seed would do; this one is "blob" in ASCII. */
 #define BLOB_HASH_SEED 0x626c6f62
 
 /* --- values to coupons -------------------------------------------------------------------- */
 
-static int leading_zeros(uint64_t x) {
-#if defined(__GNUC__)
-  return x == 0 ? 64 : __builtin_clzll(x);
-#else
-  int count = 0;
-  for (uint64_t bit = UINT64_C(1) << 63; bit != 0 && (x & bit) == 0; bit >>= 1) count++;
-  return count;
-#endif
-}
-
-static uint32_t coupon_of_hash(tr_hash128 hash) {
-  int zeros = leading_zeros(hash.high);
-  uint32_t rank = (uint32_t)(zeros > TR_HLL_MAX_RANK - 1 ? TR_HLL_MAX_RANK : zeros + 1);
-  return rank << TR_HLL_ADDRESS_BITS | ((uint32_t)hash.low & TR_HLL_ADDRESS_MASK);
-}
-
 static uint32_t coupon_of_real(double real) {
   if (real >= -0x1p63 && real < 0x1p63 && trunc(real) == real) {
-    return coupon_of_hash(tr_hash128_of_u64((uint64_t)(int64_t)real, HASH_SEED));
+    return tr_hll_coupon_of_u64((uint64_t)(int64_t)real);
   }
   uint64_t bits;
   memcpy(&bits, &real, sizeof bits);
-  return coupon_of_hash(tr_hash128_of_u64(bits, HASH_SEED));
+  return tr_hll_coupon_of_u64(bits);
 }
 
-/* 0 for NULL. */
-static uint32_t coupon_of_value(const tr_value *value) {
+uint32_t tr_hll_coupon_of(const tr_value *value) {
   switch (value->type) {
   case TR_NULL: return 0;
-  case TR_INTEGER: return coupon_of_hash(tr_hash128_of_u64((uint64_t)value->integer, HASH_SEED));
+  case TR_INTEGER: return tr_hll_coupon_of_u64((uint64_t)value->integer);
   case TR_REAL: return coupon_of_real(value->real);
-  case TR_TEXT: return coupon_of_hash(tr_hash128_of(value->bytes, HASH_SEED));
-  case TR_BLOB: return coupon_of_hash(tr_hash128_of(value->bytes, BLOB_HASH_SEED));
+  case TR_TEXT: return tr_hll_coupon_of_hash(tr_hash128_of(value->bytes, TR_HLL_HASH_SEED));
+  case TR_BLOB: return tr_hll_coupon_of_hash(tr_hash128_of(value->bytes, BLOB_HASH_SEED));
   }
   return 0;
 }
@@ -63,18 +44,16 @@ uint32_t tr_hll_coupon_limit(int lg_k) {
   return lg_k < 8 ? TR_HLL_LIST_CAPACITY - 1 : (UINT32_C(3) << (lg_k - 3)) / 4;
 }
 
-static void raise_register(tr_hll *hll, uint32_t coupon) {
-  uint32_t slot = coupon & ((UINT32_C(1) << hll->lg_k) - 1);
-  uint8_t rank = (uint8_t)(coupon >> TR_HLL_ADDRESS_BITS);
-  if (hll->registers[slot] < rank) hll->registers[slot] = rank;
-}
-
 /* The cell that holds `coupon`, or the free one where it belongs. */
 static uint32_t *find_cell(uint32_t *table, int lg_table, uint32_t coupon) {
   uint32_t mask = (UINT32_C(1) << lg_table) - 1;
   uint32_t at = coupon & mask;
   while (table[at] != 0 && table[at] != coupon) at = (at + 1) & mask;
   return &table[at];
+}
+
+int tr_hll_has_coupon(const tr_hll *hll, uint32_t coupon) {
+  return hll->coupons != NULL && *find_cell(hll->coupons, hll->lg_table, coupon) == coupon;
 }
 
 static tr_code resize_table(tr_hll *hll, int lg_table, tr_error *err) {
@@ -104,7 +83,7 @@ tr_code tr_hll_turn_to_registers(tr_hll *hll, tr_error *err) {
   if (hll->registers == NULL) return tr_error_no_memory(err);
   memset(hll->registers, 0, k);
   for (uint32_t i = 0; hll->coupons != NULL && i < UINT32_C(1) << hll->lg_table; i++) {
-    if (hll->coupons[i] != 0) raise_register(hll, hll->coupons[i]);
+    if (hll->coupons[i] != 0) tr_hll_raise_register(hll, hll->coupons[i]);
   }
   drop_coupons(hll);
   return TR_OK;
@@ -120,7 +99,7 @@ static tr_code add_to_set(tr_hll *hll, uint32_t coupon, tr_error *err) {
   tr_code code = TR_OK;
   if (hll->coupon_count == tr_hll_coupon_limit(hll->lg_k)) {
     code = tr_hll_turn_to_registers(hll, err);
-    if (code == TR_OK) raise_register(hll, coupon);
+    if (code == TR_OK) tr_hll_raise_register(hll, coupon);
     return code;
   }
   if ((hll->coupon_count + 1) * 4 > UINT32_C(3) << hll->lg_table) {
@@ -134,10 +113,7 @@ static tr_code add_to_set(tr_hll *hll, uint32_t coupon, tr_error *err) {
 }
 
 tr_code tr_hll_add_coupon(tr_hll *hll, uint32_t coupon, tr_error *err) {
-  if (hll->registers == NULL) return add_to_set(hll, coupon, err);
-  hll->hip = 0;
-  raise_register(hll, coupon);
-  return TR_OK;
+  return tr_hll_add_coupon_in_place(hll, coupon) ? TR_OK : add_to_set(hll, coupon, err);
 }
 
 tr_hll tr_hll_empty(int lg_k) {
@@ -145,7 +121,7 @@ tr_hll tr_hll_empty(int lg_k) {
 }
 
 tr_code tr_hll_add(tr_hll *hll, const tr_value *value, tr_error *err) {
-  uint32_t coupon = coupon_of_value(value);
+  uint32_t coupon = tr_hll_coupon_of(value);
   return coupon == 0 ? TR_OK : tr_hll_add_coupon(hll, coupon, err);
 }
 

@@ -171,4 +171,20 @@ static inline double tr_kll_real_of_key(int64_t key) {
   return pun.real;
 }
 
+/*
+** Adds a number if that is quick: while there is room in the batch, and the sketch's kind takes it as it is.
+** 1: added; 0: not, and tr_kll_add_integer or tr_kll_add_real has to.
+*/
+static inline int tr_kll_add_in_place(tr_kll *kll, const tr_value *number) {
+  int64_t key = number->integer;
+  if (kll->batch_count == kll->batch_capacity) return 0;
+  if (kll->kind == TR_KLL_REAL) {
+    key = tr_kll_key_of_real(number->type == TR_REAL ? number->real : (double)number->integer);
+  } else if (number->type == TR_REAL) {
+    return 0;
+  }
+  kll->batch[kll->batch_count++].key = key;
+  return 1;
+}
+
 #endif
