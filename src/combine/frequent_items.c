@@ -37,6 +37,21 @@ static inline const tr_value *as_counted(const tr_value *value, tr_value *intege
   return integer;
 }
 
+/* In a form; a number has the size of its bytes. */
+#define LONG_FORM (UINT32_C(1) << 16)
+
+static inline uint32_t form_of(tr_type type, size_t size) {
+  return (uint32_t)type | (uint32_t)size << 8;
+}
+
+static tr_type type_of(const tr_frequent_entry *entry) {
+  return (tr_type)(entry->form & 0xff);
+}
+
+static int is_long(const tr_frequent_entry *entry) {
+  return (entry->form & LONG_FORM) != 0;
+}
+
 static inline int is_short(const tr_value *value) {
   return value->type < TR_TEXT || value->bytes.size <= TR_FREQUENT_SHORT;
 }
@@ -46,10 +61,9 @@ static inline int is_short(const tr_value *value) {
 ** stored nowhere, so it only has to be fast and to spread.
 */
 typedef struct sought {
-  uint32_t hash;
-  uint8_t type, is_long, short_size; /* as in an entry; a number has the size of its bytes */
-  uint64_t low, high;                /* a short value's bytes, little-endian, with zeros behind */
-  tr_bytes bytes;                    /* a long one's */
+  uint32_t hash, form; /* as in an entry */
+  uint64_t low, high;  /* a short value's bytes, little-endian, with zeros behind */
+  tr_bytes bytes;      /* a long one's */
 } sought;
 
 /* A multiplication spreads every bit upward, two mix them all; the upper half is good. */
@@ -69,9 +83,7 @@ static inline void seek_short(const tr_value *value, sought *s) {
     size = value->bytes.size;
     tr_load_short(value->bytes.data, size, &s->low, &s->high);
   }
-  s->short_size = (uint8_t)size;
-  s->type = (uint8_t)value->type;
-  s->is_long = 0;
+  s->form = form_of(value->type, size);
   s->hash = mix(s->low * UINT64_C(0x94d049bb133111eb) + (s->high ^ (uint64_t)size << 56));
 }
 
@@ -79,36 +91,35 @@ static void seek(const tr_value *value, sought *s) {
   if (is_short(value)) {
     seek_short(value, s);
   } else {
-    *s = (sought){.type = (uint8_t)value->type, .is_long = 1, .bytes = value->bytes};
+    *s = (sought){.form = form_of(value->type, 0) | LONG_FORM, .bytes = value->bytes};
     s->hash = (uint32_t)tr_hash128_of(value->bytes, 0).low;
   }
 }
 
 tr_value tr_frequent_value(const tr_frequent_entry *entry) {
-  if (entry->type == TR_INTEGER) return tr_value_integer(entry->integer);
-  if (entry->type == TR_REAL) return tr_value_real(entry->real);
-  tr_bytes bytes = {entry->bytes, entry->short_size};
-  if (entry->is_long) bytes = (tr_bytes){entry->own.data, entry->own.size};
-  return entry->type == TR_TEXT ? tr_value_text(bytes) : tr_value_blob(bytes);
+  tr_type type = type_of(entry);
+  if (type == TR_INTEGER) return tr_value_integer(entry->integer);
+  if (type == TR_REAL) return tr_value_real(entry->real);
+  tr_bytes bytes = {entry->bytes, entry->form >> 8};
+  if (is_long(entry)) bytes = (tr_bytes){entry->own.data, entry->own.size};
+  return type == TR_TEXT ? tr_value_text(bytes) : tr_value_blob(bytes);
 }
 
 /* 0 if the entry is that of a short value. */
 static inline uint64_t difference(const tr_frequent_entry *entry, const sought *s) {
   return (tr_load_u64(entry->bytes) ^ s->low) | (tr_load_u64(entry->bytes + 8) ^ s->high) |
-         (uint64_t)((entry->type ^ s->type) | (entry->short_size ^ s->short_size) | entry->is_long);
+         (entry->form ^ s->form);
 }
 
 static int is_value(const tr_frequent_entry *entry, const sought *s) {
-  if (!s->is_long) return difference(entry, s) == 0;
-  return entry->is_long && entry->type == s->type && entry->own.size == s->bytes.size &&
+  if (!(s->form & LONG_FORM)) return difference(entry, s) == 0;
+  return entry->form == s->form && entry->own.size == s->bytes.size &&
          memcmp(entry->own.data, s->bytes.data, s->bytes.size) == 0;
 }
 
 static inline void fill_short_entry(tr_frequent_entry *entry, const sought *s) {
   entry->hash = s->hash;
-  entry->type = s->type;
-  entry->is_long = 0;
-  entry->short_size = s->short_size;
+  entry->form = s->form;
   tr_store_u64(entry->bytes, s->low);
   tr_store_u64(entry->bytes + 8, s->high);
 }
@@ -118,7 +129,7 @@ static tr_code fill_long_entry(tr_frequent_items *items, tr_frequent_entry *entr
   size_t size = s->bytes.size;
   uint8_t *data = tr_malloc(size);
   if (data == NULL) return tr_error_no_memory(err);
-  *entry = (tr_frequent_entry){.hash = s->hash, .type = s->type, .is_long = 1};
+  *entry = (tr_frequent_entry){.hash = s->hash, .form = s->form};
   entry->own.data = memcpy(data, s->bytes.data, size);
   entry->own.size = size;
   items->own_size += size;
@@ -126,7 +137,7 @@ static tr_code fill_long_entry(tr_frequent_items *items, tr_frequent_entry *entr
 }
 
 static void free_entry(tr_frequent_items *items, tr_frequent_entry *entry) {
-  if (!entry->is_long) return;
+  if (!is_long(entry)) return;
   items->own_size -= entry->own.size;
   tr_free(entry->own.data);
 }
@@ -175,8 +186,6 @@ static tr_code resize(tr_frequent_items *items, int lg_map, tr_error *err) {
     tr_free(cells);
     return tr_error_no_memory(err);
   }
-  /* Entries to come are read too, though to no effect (tr_frequent_add_short). */
-  memset(entries + items->active, 0, (capacity_of(lg_map) - items->active) * sizeof *entries);
   tr_free(items->cells);
   items->cells = cells;
   items->entries = entries;
@@ -263,7 +272,7 @@ static tr_code purge(tr_frequent_items *items, tr_error *err) {
   if (above < items->least) spare_entries(items, taken, items->least - above);
   for (uint32_t i = 0; i < active; i++) {
     int64_t left = entries[i].count - taken;
-    if (entries[i].is_long && left <= 0) free_entry(items, &entries[i]);
+    if (is_long(&entries[i]) && left <= 0) free_entry(items, &entries[i]);
     entries[kept] = entries[i];
     entries[kept].count = left;
     kept += left > 0;
@@ -299,7 +308,7 @@ static tr_code add_counted(tr_frequent_items *items, const sought *s, int64_t ti
     cell = find_cell(items, s);
   }
   tr_frequent_entry *entry = &items->entries[items->active];
-  if (s->is_long) {
+  if (s->form & LONG_FORM) {
     tr_code code = fill_long_entry(items, entry, s, err);
     if (code != TR_OK) return code;
   } else {
@@ -317,8 +326,9 @@ static tr_code check_weight(const tr_frequent_items *items, int64_t more, tr_err
 
 /*
 ** Whether a value is there already is as good as random, and a processor that guesses wrong loses more time
-** than all else takes together. So there is no branch on it: entry and cell are written as if they were new,
-** and only their place and the count depend on it.
+** than all else takes together. So there is no branch on it: a new entry is always written, where the next
+** would be, and that it counts is a matter of numbers. Nothing but a count is written twice, for a value that
+** comes soon again would have to wait for it.
 */
 int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
   sought s;
@@ -334,15 +344,18 @@ int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
   while ((uint64_t)items->cells[at].place * (items->cells[at].hash ^ s.hash) != 0) {
     at = (at + 1) & mask;
   }
-  tr_frequent_cell *cell = &items->cells[at];
+  tr_frequent_cell *cell = &items->cells[at], unused;
+  tr_frequent_entry *next = &items->entries[items->active];
+  fill_short_entry(next, &s);
+  next->count = 0;
   uint32_t is_new = cell->place == 0;
-  uint32_t place = cell->place - 1 + is_new * (items->active + 1);
-  uint64_t if_known = (uint64_t)is_new - 1;
-  tr_frequent_entry *entry = &items->entries[place];
-  if (difference(entry, &s) & if_known) return 0; /* another value of the same hash */
-  fill_short_entry(entry, &s);
-  entry->count = (entry->count & (int64_t)if_known) + 1;
-  *cell = (tr_frequent_cell){s.hash, place + 1};
+  uint32_t place = cell->place + is_new * (items->active + 1);
+  tr_frequent_entry *entry = &items->entries[place - 1];
+  if (difference(entry, &s)) return 0; /* another value of the same hash */
+  entry->count++;
+  cell = is_new ? cell : &unused;
+  cell->hash = s.hash;
+  cell->place = place;
   items->active += is_new;
   items->weight++;
   items->classes = (uint8_t)(items->classes | 1 << tr_frequent_class_of(value));

@@ -52,9 +52,8 @@ typedef enum tr_frequent_class {
 typedef struct tr_frequent_entry {
   int64_t count;
   uint32_t hash;
-  uint8_t type; /* tr_type */
-  uint8_t is_long;
-  uint8_t short_size;
+  uint32_t
+      form; /* tr_type, and above its eight bits how many bytes it is here, or that it is long */
   union {
     int64_t integer;
     double real;
@@ -62,7 +61,7 @@ typedef struct tr_frequent_entry {
     struct {
       uint8_t *data;
       size_t size;
-    } own; /* is_long: bytes that do not fit */
+    } own; /* of a long one: bytes that do not fit */
   };
 } tr_frequent_entry;
 
