@@ -77,19 +77,10 @@ static inline tr_code take_bytes(tr_group_intake *run, tr_type type, sqlite3_val
   return tr_row_batch_keep_bytes(&run->rows, value, &run->err);
 }
 
-/*
-** One value of a row. It is filled member by member: copying a whole tr_value that was just written in
-** parts makes the processor wait, and this is done for every value.
-*/
-static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
-                                 sqlite3_value **arguments, tr_value *value) {
-  if (plan->made != NULL) return make_input(run, plan->made, arguments, value);
-  sqlite3_value *from = arguments[plan->argument];
-  switch (sqlite3_value_type(from)) {
-  case SQLITE_INTEGER:
-    value->type = TR_INTEGER;
-    value->integer = sqlite3_value_int64(from);
-    return TR_OK;
+/* A value that is no INTEGER. */
+static tr_code take_other(tr_group_intake *run, const tr_row_value *plan, sqlite3_value *from,
+                          int type, tr_value *value) {
+  switch (type) {
   case SQLITE_FLOAT:
     value->type = TR_REAL;
     value->real = sqlite3_value_double(from);
@@ -102,18 +93,34 @@ static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
   }
 }
 
-tr_code tr_group_intake_add(tr_group_intake *run, sqlite3_value **arguments) {
-  if (tr_row_batch_is_full(&run->rows)) {
-    return tr_error_set(&run->err, TR_INVALID_STATE, TR_GROUP_FUNCTION ": rows came in no order");
-  }
-  tr_value *row = tr_row_batch_next(&run->rows);
-  int width = run->rows.width;
-  for (int i = 0; i < width; i++) {
-    tr_code code = take_value(run, &run->row_values[i], arguments, &row[i]);
-    if (code != TR_OK) return code;
-  }
-  run->rows.count++;
+/*
+** One value of a row. It is filled member by member: copying a whole tr_value that was just written in
+** parts makes the processor wait, and this is done for every value.
+*/
+static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
+                                 sqlite3_value **arguments, tr_value *value) {
+  if (plan->made != NULL) return make_input(run, plan->made, arguments, value);
+  sqlite3_value *from = arguments[plan->argument];
+  int type = sqlite3_value_type(from);
+  if (type != SQLITE_INTEGER) return take_other(run, plan, from, type, value);
+  value->type = TR_INTEGER;
+  value->integer = sqlite3_value_int64(from);
   return TR_OK;
+}
+
+int tr_group_intake_take(tr_group_intake *run, sqlite3_value **arguments) {
+  tr_row_batch *rows = &run->rows;
+  if (tr_row_batch_is_full(rows)) {
+    tr_error_set(&run->err, TR_INVALID_STATE, TR_GROUP_FUNCTION ": rows came in no order");
+    return -1;
+  }
+  tr_value *row = tr_row_batch_next(rows);
+  const tr_row_value *plan = run->row_values;
+  for (tr_value *end = row + rows->width; row < end; row++, plan++) {
+    if (take_value(run, plan, arguments, row) != TR_OK) return -1;
+  }
+  rows->count++;
+  return tr_row_batch_is_full(rows);
 }
 
 tr_code tr_group_intake_commit(tr_group_intake *run) {
@@ -127,10 +134,6 @@ tr_code tr_group_intake_commit(tr_group_intake *run) {
 
 void tr_group_intake_drop(tr_group_intake *run) {
   tr_row_batch_clear(&run->rows);
-}
-
-int tr_group_intake_is_full(const tr_group_intake *run) {
-  return tr_row_batch_is_full(&run->rows);
 }
 
 int tr_group_intake_rows(const tr_group_intake *run) {

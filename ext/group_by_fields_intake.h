@@ -24,13 +24,13 @@ void tr_group_intake_free_copy(tr_group_intake *copy); /* NULL is fine */
 
 /*
 ** Takes a row, of as many arguments as there are, in hand: with those before it, it is added to the groups by
-** commit, or never, if they are dropped. A row may come only while tr_group_intake_is_full says 0, else it is
-** TR_INVALID_STATE: the statement gave its rows to a sorter first. The error is the intake's.
+** commit, or never, if they are dropped. 0: there is room for more; 1: there is none; -1: the error is the
+** intake's, and so it is if a row comes for which there is no room: the statement then gave its rows to a
+** sorter first.
 */
-tr_code tr_group_intake_add(tr_group_intake *intake, sqlite3_value **arguments);
+int tr_group_intake_take(tr_group_intake *intake, sqlite3_value **arguments);
 tr_code tr_group_intake_commit(tr_group_intake *intake);
 void tr_group_intake_drop(tr_group_intake *intake);
-int tr_group_intake_is_full(const tr_group_intake *intake);
 
 /* How many rows are in hand. */
 int tr_group_intake_rows(const tr_group_intake *intake);

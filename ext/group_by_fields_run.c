@@ -42,9 +42,9 @@ static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
     inner->is_taken = 1;
     *run = inner;
   }
-  tr_code code = tr_group_intake_add(*run, argv);
-  if (code == TR_OK && tr_group_intake_is_full(*run)) code = tr_group_intake_commit(*run);
-  if (code != TR_OK) tr_result_error(context, TR_GROUP_FUNCTION, &(*run)->err);
+  int taken = tr_group_intake_take(*run, argv);
+  if (taken > 0 && tr_group_intake_commit(*run) != TR_OK) taken = -1;
+  if (taken < 0) tr_result_error(context, TR_GROUP_FUNCTION, &(*run)->err);
 }
 
 static void finish(sqlite3_context *context) {

@@ -5,9 +5,9 @@
 ** forms of statement for reading them; in all of them the bounds are bound anew for each piece.
 **
 ** AHEAD, where there are no conditions, is
-**   SELECT key FROM t WHERE key >= ? AND tranche_group_row(arguments) ORDER BY key
+**   SELECT key FROM t WHERE key >= ? AND tranche_group_row(arguments) IS NOT NULL ORDER BY key
 ** and goes on and on, from piece to piece: to compare each row's key with an end would cost a fifth of all
-** the time. The function says 1 when the hand is full, and the statement then gives the last row's key. If
+** the time. The function is NULL until the hand is full, and the statement then gives the last row's key. If
 ** that lies in the piece, so do all the rows, and they are added. If not, some of them might be another
 ** worker's: they stay in hand until the next piece turns out to hold them all, or until the pool says
 ** that none follows (settle), when they are dropped, and those that were the worker's are read with
@@ -15,7 +15,7 @@
 **
 ** BOUNDED has an end:
 **   SELECT key FROM t WHERE key >= ? AND key < ?
-**     AND CASE WHEN conditions THEN tranche_group_row(arguments) ELSE 0 END ORDER BY key
+**     AND CASE WHEN conditions THEN tranche_group_row(arguments) END IS NOT NULL ORDER BY key
 ** Both may be cut after any full hand, since it is known how far they came. They must see the rows in the
 ** order of their keys, so SQLite must have no need to sort.
 **
@@ -75,9 +75,10 @@ struct tr_group_worker {
 
 /* --- the functions ---------------------------------------------------------------------------------- */
 
-/* Takes a row in hand; on failure the statement ends. */
+/* Takes a row in hand, and says whether that is full now; on failure the statement ends. */
 static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_value **arguments) {
-  if (tr_group_intake_add(worker->intake, arguments) == TR_OK) return 1;
+  int taken = tr_group_intake_take(worker->intake, arguments);
+  if (taken >= 0) return taken;
   worker->has_failed = 1;
   sqlite3_result_error(context, "a row could not be taken in hand", -1);
   return 0;
@@ -94,7 +95,7 @@ static tr_code commit(tr_group_worker *worker) {
 static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
   tr_group_worker *worker = sqlite3_user_data(context);
-  if (!take_row(worker, context, argv) || !tr_group_intake_is_full(worker->intake)) return;
+  if (!take_row(worker, context, argv)) return;
   if (commit(worker) != TR_OK) sqlite3_result_error(context, "rows could not be added", -1);
 }
 
@@ -105,9 +106,8 @@ static void finish(sqlite3_context *context) {
 static void take_row_until_full(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
   tr_group_worker *worker = sqlite3_user_data(context);
-  if (!take_row(worker, context, argv)) return;
-  /* Without a result it is NULL, which is as good as 0. */
-  if (tr_group_intake_is_full(worker->intake)) sqlite3_result_int(context, 1);
+  /* Without a result it is NULL. */
+  if (take_row(worker, context, argv)) sqlite3_result_int(context, 1);
 }
 
 static int register_functions(tr_group_worker *worker) {
@@ -165,8 +165,8 @@ static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end
   if (f == NARROW) return sql;
   if (f == BOUNDED) sqlite3_str_appendall(sql, " THEN ");
   append_call(worker, ROW_FUNCTION, sql);
-  if (f == BOUNDED) sqlite3_str_appendall(sql, " ELSE 0 END");
-  sqlite3_str_appendall(sql, " ORDER BY ");
+  if (f == BOUNDED) sqlite3_str_appendall(sql, " END");
+  sqlite3_str_appendall(sql, " IS NOT NULL ORDER BY ");
   tr_group_keys_append_columns(&worker->keys, sql);
   return sql;
 }

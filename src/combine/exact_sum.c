@@ -41,6 +41,21 @@ struct tr_exact_digits {
   int64_t digit[];
 };
 
+/* NULL: the value is in the sum itself. */
+static inline tr_exact_digits *digits_of(const tr_exact_sum *sum) {
+  return (sum->place & 1) != 0 ? NULL : (tr_exact_digits *)sum->place;
+}
+
+/* Where there are no digits. */
+static inline int exponent_of(const tr_exact_sum *sum) {
+  return (int)((sum->place - 1) / 2); /* 0 gives 0 */
+}
+
+/* 0 is none: an exponent of 0 is the place 0. */
+static inline intptr_t place_of_exponent(int exponent) {
+  return exponent == 0 ? 0 : (intptr_t)exponent * 2 + 1;
+}
+
 /* (is_negative ? -1 : 1) * (high * 2^64 + low) * 2^exponent */
 typedef struct term {
   uint64_t low, high;
@@ -117,7 +132,7 @@ static void shift_left(term *t, int bits) {
 /* --- 128 bits ------------------------------------------------------------------------------- */
 
 static term term_of_window(const tr_exact_sum *sum) {
-  term t = {sum->low, sum->high, (int)sum->exponent, (int)(sum->high >> 63)};
+  term t = {sum->low, sum->high, exponent_of(sum), (int)(sum->high >> 63)};
   if (t.is_negative) {
     t.low = 0 - t.low;
     t.high = 0 - t.high - (t.low != 0);
@@ -139,10 +154,10 @@ static inline int add_to_window(tr_exact_sum *sum, uint64_t low, uint64_t high, 
 }
 
 static int add_shifted(tr_exact_sum *sum, const term *t) {
-  int64_t shift = t->exponent - sum->exponent;
+  int shift = t->exponent - exponent_of(sum);
   if (shift < 0 || shift + term_bits(t) > 126) return 0;
   term moved = *t;
-  shift_left(&moved, (int)shift);
+  shift_left(&moved, shift);
   return add_to_window(sum, moved.low, moved.high, (uint64_t)moved.is_negative);
 }
 
@@ -159,7 +174,7 @@ static int place_window(tr_exact_sum *sum, const term *t) {
   int exponent = low - (room / 2 < ROOM_BELOW ? room / 2 : ROOM_BELOW);
   if (is_empty) s.exponent = exponent;
   shift_left(&s, s.exponent - exponent);
-  *sum = (tr_exact_sum){.exponent = exponent};
+  *sum = (tr_exact_sum){.place = place_of_exponent(exponent)};
   return add_to_window(sum, s.low, s.high, (uint64_t)s.is_negative);
 }
 
@@ -175,7 +190,7 @@ static void propagate_carries(int64_t *digit, int count) {
 
 /* Makes the digits from index `first` up to before `end` exist. */
 static tr_code ensure_digits(tr_exact_sum *sum, int first, int end, tr_error *err) {
-  tr_exact_digits *digits = sum->digits;
+  tr_exact_digits *digits = digits_of(sum);
   int old_count = digits != NULL ? digits->count : 0;
   if (old_count > 0) {
     int old_end = digits->first + old_count;
@@ -194,7 +209,7 @@ static tr_code ensure_digits(tr_exact_sum *sum, int first, int end, tr_error *er
   memset(grown->digit + below + old_count, 0, (size_t)above * sizeof *grown->digit);
   grown->first = first;
   grown->count = end - first;
-  sum->digits = grown;
+  sum->place = (intptr_t)grown;
   return TR_OK;
 }
 
@@ -227,11 +242,11 @@ static void add_to_digits(tr_exact_digits *digits, const term *t) {
 
 /* Turns the window into digits, if there is still one; the value stays. */
 static tr_code make_digits(tr_exact_sum *sum, tr_error *err) {
-  if (sum->digits != NULL) return TR_OK;
+  if (digits_of(sum) != NULL) return TR_OK;
   term window = term_of_window(sum);
   strip(&window);
   tr_code code = ensure_range(sum, window.exponent, term_bits(&window), err);
-  if (code == TR_OK) add_to_digits(sum->digits, &window);
+  if (code == TR_OK) add_to_digits(digits_of(sum), &window);
   return code;
 }
 
@@ -254,8 +269,9 @@ static inline int add_word_to_digits(tr_exact_digits *digits, const term *t) {
 
 /* The common case: a term of one word that falls into what is there. 0: it does not. */
 static inline int add_fast(tr_exact_sum *sum, const term *t) {
-  if (sum->digits != NULL) return add_word_to_digits(sum->digits, t);
-  uint64_t shift = (uint64_t)(t->exponent - sum->exponent);
+  tr_exact_digits *digits = digits_of(sum);
+  if (digits != NULL) return add_word_to_digits(digits, t);
+  unsigned shift = (unsigned)(t->exponent - exponent_of(sum));
   if (shift > 62) return 0;
   return add_to_window(sum, t->low << shift, t->low >> 1 >> (63 - shift), (uint64_t)t->is_negative);
 }
@@ -266,22 +282,22 @@ static int add_or_place(tr_exact_sum *sum, const term *t) {
 
 static tr_code add_term(tr_exact_sum *sum, term t, tr_error *err) {
   if (term_bits(&t) == 0) return TR_OK;
-  if (sum->digits == NULL) {
+  if (digits_of(sum) == NULL) {
     if (add_or_place(sum, &t)) return TR_OK;
     strip(&t);
     if (add_or_place(sum, &t)) return TR_OK;
   }
   tr_code code = make_digits(sum, err);
   if (code == TR_OK) code = ensure_range(sum, t.exponent, term_bits(&t), err);
-  if (code == TR_OK) add_to_digits(sum->digits, &t);
+  if (code == TR_OK) add_to_digits(digits_of(sum), &t);
   return code;
 }
 
 static tr_code add_infinities(tr_exact_sum *sum, int64_t plus, int64_t minus, tr_error *err) {
   tr_code code = make_digits(sum, err);
   if (code != TR_OK) return code;
-  sum->digits->plus += plus;
-  sum->digits->minus += minus;
+  digits_of(sum)->plus += plus;
+  digits_of(sum)->minus += minus;
   return TR_OK;
 }
 
@@ -329,12 +345,13 @@ static tr_code add_number(tr_exact_sum *sum, const tr_exact_number *number, tr_e
 }
 
 tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_error *err) {
-  if (other->digits == NULL) {
+  const tr_exact_digits *digits = digits_of(other);
+  if (digits == NULL) {
     term window = term_of_window(other);
     strip(&window); /* without the room below it: no term reaches below 2^-2148 */
     return add_term(sum, window, err);
   }
-  int64_t plus = other->digits->plus, minus = other->digits->minus;
+  int64_t plus = digits->plus, minus = digits->minus;
   if (plus != 0 || minus != 0) {
     /* Digits first: then only the number can fail, and the infinities come after it. */
     tr_code code = make_digits(sum, err);
@@ -349,20 +366,23 @@ tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_erro
 /* --- asking --------------------------------------------------------------------------------- */
 
 int tr_exact_sum_is_zero(const tr_exact_sum *sum) {
-  if (sum->digits == NULL) return sum->low == 0 && sum->high == 0;
+  const tr_exact_digits *digits = digits_of(sum);
+  if (digits == NULL) return sum->low == 0 && sum->high == 0;
   tr_exact_number number;
   tr_exact_sum_number(sum, &number);
-  return sum->digits->plus == 0 && sum->digits->minus == 0 && number.magnitude.count == 0;
+  return digits->plus == 0 && digits->minus == 0 && number.magnitude.count == 0;
 }
 
 uint64_t tr_exact_sum_infinities(const tr_exact_sum *sum) {
-  return sum->digits == NULL ? 0 : (uint64_t)sum->digits->plus + (uint64_t)sum->digits->minus;
+  const tr_exact_digits *digits = digits_of(sum);
+  return digits == NULL ? 0 : (uint64_t)digits->plus + (uint64_t)digits->minus;
 }
 
 double tr_exact_sum_infinity(const tr_exact_sum *sum) {
-  if (sum->digits == NULL) return 0;
-  double plus = sum->digits->plus != 0 ? HUGE_VAL : 0;
-  double minus = sum->digits->minus != 0 ? -HUGE_VAL : 0;
+  const tr_exact_digits *digits = digits_of(sum);
+  if (digits == NULL) return 0;
+  double plus = digits->plus != 0 ? HUGE_VAL : 0;
+  double minus = digits->minus != 0 ? -HUGE_VAL : 0;
   return plus + minus;
 }
 
@@ -395,8 +415,9 @@ static void number_of_digits(const tr_exact_digits *digits, tr_exact_number *num
 }
 
 void tr_exact_sum_number(const tr_exact_sum *sum, tr_exact_number *number) {
-  if (sum->digits != NULL)
-    number_of_digits(sum->digits, number);
+  const tr_exact_digits *digits = digits_of(sum);
+  if (digits != NULL)
+    number_of_digits(digits, number);
   else
     number_of_window(sum, number);
   int zeros = tr_natural_trailing_zeros(&number->magnitude);
@@ -460,8 +481,9 @@ double tr_exact_number_quotient(const tr_exact_number *number, uint64_t divisor)
 tr_code tr_exact_sum_write(const tr_exact_sum *sum, tr_buffer *bytes, tr_error *err) {
   tr_exact_number number;
   tr_exact_sum_number(sum, &number);
-  uint64_t plus = sum->digits != NULL ? (uint64_t)sum->digits->plus : 0;
-  uint64_t minus = sum->digits != NULL ? (uint64_t)sum->digits->minus : 0;
+  const tr_exact_digits *digits = digits_of(sum);
+  uint64_t plus = digits != NULL ? (uint64_t)digits->plus : 0;
+  uint64_t minus = digits != NULL ? (uint64_t)digits->minus : 0;
   uint64_t size = (uint64_t)(tr_natural_bits(&number.magnitude) + 7) / 8;
   tr_code code = tr_put_varint(bytes, plus, err);
   if (code == TR_OK) code = tr_put_varint(bytes, minus, err);
@@ -527,11 +549,12 @@ tr_code tr_exact_sum_read(tr_exact_sum *sum, tr_exact_kind kind, tr_decoder *fro
 }
 
 size_t tr_exact_sum_heap_size(const tr_exact_sum *sum) {
-  if (sum->digits == NULL) return 0;
-  return sizeof *sum->digits + (size_t)sum->digits->count * sizeof *sum->digits->digit;
+  const tr_exact_digits *digits = digits_of(sum);
+  if (digits == NULL) return 0;
+  return sizeof *digits + (size_t)digits->count * sizeof *digits->digit;
 }
 
 void tr_exact_sum_free(tr_exact_sum *sum) {
-  tr_free(sum->digits);
+  tr_free(digits_of(sum));
   *sum = (tr_exact_sum){0};
 }

@@ -3,7 +3,7 @@
 ** neither order nor cut can matter, and what was added can be taken away again exactly.
 **
 ** A sum is an integer times a power of two. While 128 bits will do, and for integers and for most
-** columns of doubles they do, it stands in the sum itself (32 bytes in all). Beyond that it moves
+** columns of doubles they do, it stands in the sum itself (24 bytes in all). Beyond that it moves
 ** to a block of its own: digits of 32 bits from the lowest exponent seen to the highest, 8 bytes
 ** each, some 100 bytes for squares of a usual column and at most 1.2 kB. Infinities are counted apart,
 ** in that block.
@@ -20,15 +20,19 @@
 
 typedef struct tr_exact_digits tr_exact_digits;
 
+/*
+** `place` says where the value is. 0, as for all sums of integers: in low and high, two's complement. Odd:
+** the same in units of a power of two, whose exponent is the rest of `place`. Else it is the address of
+** the digits.
+*/
 typedef struct tr_exact_sum {
-  uint64_t low, high; /* while there are no digits: two's complement, in units of 2^exponent */
-  int64_t exponent;
-  tr_exact_digits *digits; /* NULL while 128 bits will do */
+  uint64_t low, high;
+  intptr_t place;
 } tr_exact_sum;
 
 /* Adds an integer where the sum is one of 128 bits: 1; 0: it is not, or no longer would be. */
 static inline int tr_exact_sum_add_integer(tr_exact_sum *sum, int64_t integer) {
-  if (sum->digits != NULL || sum->exponent != 0) return 0;
+  if (sum->place != 0) return 0;
   uint64_t sign = integer < 0 ? UINT64_MAX : 0, low = sum->low + (uint64_t)integer;
   uint64_t high = sum->high + sign + (low < sum->low);
   /* Beyond 2^127 the sign of the result is not that of both. */
@@ -41,7 +45,7 @@ static inline int tr_exact_sum_add_integer(tr_exact_sum *sum, int64_t integer) {
 /* Whether the sum is an integer of 64 bits, which is then `low`. 0 does not mean that it is none. */
 static inline int tr_exact_sum_is_int64(const tr_exact_sum *sum) {
   uint64_t sign = sum->low >> 63 ? UINT64_MAX : 0;
-  return sum->digits == NULL && sum->exponent == 0 && sum->high == sign;
+  return sum->place == 0 && sum->high == sign;
 }
 
 /* Whether a term is added, or taken away after it had been added. */

@@ -146,15 +146,11 @@ static tr_code split(tr_group_index *index, tr_group_segment *old, uint32_t hash
   return TR_OK;
 }
 
-static int has_room(const tr_group_segment *segment) {
-  return segment->count < (segment->mask + 1) / 4 * 3;
-}
-
 tr_code tr_group_index_make_room(tr_group_index *index, uint32_t hash, tr_memory_account *account,
                                  tr_error *err) {
   for (;;) {
     tr_group_segment *segment = tr_group_index_segment(index, hash);
-    if (has_room(segment)) return TR_OK;
+    if (tr_group_index_has_room(segment)) return TR_OK;
     int is_to_split = segment->mask + 1 >= FULL_SLOTS && segment->depth < MAX_DEPTH;
     tr_code code = is_to_split ? split(index, segment, hash, account, err)
                                : grow(index, segment, hash, account, err);

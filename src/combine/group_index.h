@@ -2,11 +2,10 @@
 ** The index of a group table: from hashes to where the groups lie.
 **
 ** How it works. Extendible hashing: the leading bits of a hash choose one of 2^depth entries of a
-** directory, which point to segments; the trailing bits are where a linear search inside the segment begins. A
-** segment that is three quarters full grows until it has its full size, and then splits in two by
-** the next leading bit. So the index grows a segment at a time, and no row waits for a table of
-** millions to be hashed anew. Groups of one range of hashes lie in neighbouring segments, which
-** is what makes merging by parts cheap.
+** directory, which point to segments; the trailing bits are where a linear search inside the segment begins.
+** A segment that is half full grows until it has its full size, and then splits in two by the next leading
+** bit. So the index grows a segment at a time, and no row waits for a table of millions to be hashed anew.
+** Groups of one range of hashes lie in neighbouring segments, which is what makes merging by parts cheap.
 **
 ** Part of group_table.c, apart for being read; nobody else includes it. Thread-safety: as there.
 */
@@ -50,6 +49,11 @@ void tr_group_index_free(tr_group_index *index);
 
 static inline tr_group_segment *tr_group_index_segment(const tr_group_index *index, uint32_t hash) {
   return index->directory[(uint64_t)(hash << index->shared_bits) << index->depth >> 32];
+}
+
+/* Whether it takes one more group before it must grow. */
+static inline int tr_group_index_has_room(const tr_group_segment *segment) {
+  return segment->count < (segment->mask + 1) / 2;
 }
 
 /*

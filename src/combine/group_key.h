@@ -61,8 +61,15 @@ size_t tr_group_key_bound(const tr_value *values, int count);
 void tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
                          uint8_t *out, tr_group_row *row);
 
-/* The same for one integer. Inline: it is what most groupings do for every row. */
-static inline void tr_group_row_encode_integer(int64_t integer, uint8_t *out, tr_group_row *row);
+/*
+** The canonical form of one integer where that is a single word: 1; else 0. Inline: it is what most groupings
+** do for every row.
+*/
+static inline int tr_group_key_of_integer(int64_t integer, uint64_t *word);
+
+/* A value as one word, if it is NULL or such an integer: 1; and back. */
+static inline int tr_group_key_of_short(const tr_value *value, uint64_t *word);
+static inline void tr_group_key_to_short(uint64_t word, tr_value *value);
 
 /*
 ** Computes its hash. Where there are many rows, this comes after all were encoded: what was just written in
@@ -130,27 +137,31 @@ static inline void tr_group_row_hash(tr_group_row *row, uint64_t seed) {
   row->hash = (uint32_t)(tr_group_key_hash(row->bytes, row->info.size, seed) >> 32);
 }
 
-static inline void tr_group_row_encode_integer(int64_t integer, uint8_t *out, tr_group_row *row) {
+static inline int tr_group_key_of_integer(int64_t integer, uint64_t *word) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  if (integer == (int32_t)integer) {
-    uint64_t bits = (uint64_t)integer;
-    uint64_t head = TR_GROUP_HEAD_INT32, mask = UINT32_MAX;
-    if (integer == (int16_t)integer) head = TR_GROUP_HEAD_INT16, mask = UINT16_MAX;
-    if (integer == (int8_t)integer) head = TR_GROUP_HEAD_INT8, mask = UINT8_MAX;
-    if (integer == 0) head = TR_GROUP_HEAD_ZERO, mask = 0;
-    uint64_t word = head | (bits & mask) << 8;
-    memcpy(out, &word, sizeof word);
-    row->exact_size = 0;
-    row->info.size = 8;
-    row->info.real_fields = 0;
-    row->info.needs_exact = 0;
-    row->bytes = out;
-    return;
-  }
+  uint64_t head = TR_GROUP_HEAD_INT32, mask = UINT32_MAX;
+  if (integer == (int16_t)integer) head = TR_GROUP_HEAD_INT16, mask = UINT16_MAX;
+  if (integer == (int8_t)integer) head = TR_GROUP_HEAD_INT8, mask = UINT8_MAX;
+  if (integer == 0) head = TR_GROUP_HEAD_ZERO, mask = 0;
+  *word = head | ((uint64_t)integer & mask) << 8;
+  return integer == (int32_t)integer;
+#else
+  (void)integer, (void)word;
+  return 0;
 #endif
-  tr_value value = tr_value_integer(integer);
-  tr_collation collation = TR_COLLATION_BINARY;
-  tr_group_row_encode(&value, &collation, 1, out, row);
+}
+
+static inline int tr_group_key_of_short(const tr_value *value, uint64_t *word) {
+  *word = TR_GROUP_HEAD_NULL;
+  return value->type == TR_NULL ||
+         (value->type == TR_INTEGER && tr_group_key_of_integer(value->integer, word));
+}
+
+static inline void tr_group_key_to_short(uint64_t word, tr_value *value) {
+  static const uint8_t bits[] = {8, 8, 8, 16, 32}; /* by head */
+  unsigned head = (unsigned)(word & 0xff);
+  value->type = head == TR_GROUP_HEAD_NULL ? TR_NULL : TR_INTEGER;
+  value->integer = (int64_t)(word << (56 - bits[head])) >> (64 - bits[head]);
 }
 
 #endif

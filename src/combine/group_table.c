@@ -4,7 +4,8 @@
 **
 ** A group is: head, key (canonical form, and behind it the exact form if it has one), states of its
 ** accumulators. Everything begins at a multiple of 8, and groups are numbered by where they lie in units of 8
-** bytes: chunk number, offset.
+** bytes: chunk number, offset. With one short key, a count and a sum a group is just a line of the
+** processor's cache, and lies in one.
 */
 #include "combine/group_table.h"
 
@@ -12,15 +13,9 @@
 
 #include "base/memory.h"
 
-struct tr_group {
-  uint32_t hash;
-  uint32_t key_size;
-  uint32_t exact_size; /* 0: the key gives the values back */
-  uint32_t real_fields;
-};
-
 /* Chunks are numbered in units of 8 bytes; each has this many numbers, whatever its size. */
 #define UNIT 8
+#define LINE 64
 #define CHUNK_UNITS_LOG 17
 #define CHUNK_SIZE ((size_t)UNIT << CHUNK_UNITS_LOG)
 #define FIRST_CHUNK_SIZE 4096
@@ -32,7 +27,7 @@ struct tr_group {
 typedef struct chunk {
   uint8_t *data;
   size_t size;
-  size_t used; /* the first unit is never used: number 0 means "none" */
+  size_t used; /* the first line is never used: number 0 means "none" */
 } chunk;
 
 /* What of an aggregate is needed for each row, in one place. */
@@ -52,6 +47,7 @@ struct tr_group_table {
   uint64_t memory;       /* taken from the account */
   uint64_t chunk_memory;
   size_t states_size;
+  size_t least_size; /* of a group */
   size_t count;
   int owns_heap; /* some accumulator may own memory */
   int has_looks; /* a group was met that shows its key in another way */
@@ -68,16 +64,40 @@ static tr_group *group_at(const tr_group_table *table, uint32_t at) {
   return (tr_group *)(void *)(c->data + (size_t)(at & ((1u << CHUNK_UNITS_LOG) - 1)) * UNIT);
 }
 
-static uint8_t *key_of(const tr_group *group) {
-  return (uint8_t *)(uintptr_t)(group + 1);
+static uint32_t exact_size_of(const tr_group *group) {
+  const tr_group_extra *extra = tr_group_extra_of(group);
+  return extra == NULL ? 0 : extra->exact_size;
 }
 
-static uint8_t *states_of(const tr_group *group) {
-  return key_of(group) + group->key_size + group->exact_size;
+static uint32_t real_fields_of(const tr_group *group) {
+  const tr_group_extra *extra = tr_group_extra_of(group);
+  return extra == NULL ? 0 : extra->real_fields;
+}
+
+static const uint8_t *exact_key_of(const tr_group *group) {
+  return tr_group_key(group) + tr_group_key_size(group);
+}
+
+static inline uint8_t *states_of(const tr_group *group) {
+  return (uint8_t *)(uintptr_t)(exact_key_of(group) + exact_size_of(group));
 }
 
 static size_t size_of(const tr_group_table *table, const tr_group *group) {
-  return sizeof *group + group->key_size + table->states_size + group->exact_size;
+  return (size_t)(states_of(group) - (const uint8_t *)group) + table->states_size;
+}
+
+/* Writes the head of a group, and its key. */
+static void put_key(tr_group *group, const tr_group_row *row) {
+  uint32_t words = row->info.size / 8;
+  int is_plain = row->exact_size == 0 && row->info.real_fields == 0 && words <= UINT16_MAX;
+  *group = (tr_group){row->hash, (uint16_t)(is_plain ? words : 0),
+                      (uint16_t)(is_plain ? 0 : sizeof(tr_group_extra) / 8)};
+  if (!is_plain) {
+    *(tr_group_extra *)(void *)(group + 1) =
+        (tr_group_extra){row->info.size, row->exact_size, row->info.real_fields, 0};
+  }
+  tr_group_key_copy((uint8_t *)(uintptr_t)tr_group_key(group), row->bytes,
+                    row->info.size + row->exact_size);
 }
 
 static tr_code take_memory(tr_group_table *table, uint64_t size, tr_error *err) {
@@ -122,13 +142,13 @@ static tr_code add_chunk(tr_group_table *table, size_t size, tr_error *err) {
   size_t chunk_size = (size_t)(table->chunk_memory / 8) & ~(size_t)(FIRST_CHUNK_SIZE - 1);
   if (chunk_size < FIRST_CHUNK_SIZE) chunk_size = FIRST_CHUNK_SIZE;
   if (chunk_size > CHUNK_SIZE) chunk_size = CHUNK_SIZE;
-  if (chunk_size < UNIT + size) chunk_size = UNIT + size;
+  if (chunk_size < LINE + size) chunk_size = LINE + size;
   void *data;
   code = table->arena == NULL ? allocate_chunk(table, chunk_size, &data, err)
                               : tr_group_arena_take(table->arena, chunk_size, &data, err);
   if (code != TR_OK) return code;
   table->chunk_memory += chunk_size;
-  table->chunks[table->chunk_count++] = (chunk){data, chunk_size, UNIT};
+  table->chunks[table->chunk_count++] = (chunk){data, chunk_size, LINE};
   return TR_OK;
 }
 
@@ -155,7 +175,8 @@ static void note_heap(tr_group_table *table, const aggregate_plan *plan, const v
 /* Makes a group with empty accumulators. A failure leaves the table as it was. */
 static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_t *at,
                          tr_error *err) {
-  size_t size = sizeof(tr_group) + row->info.size + table->states_size + row->exact_size;
+  size_t size = sizeof(tr_group) + sizeof(tr_group_extra) + row->info.size + row->exact_size +
+                table->states_size;
   chunk *last = table->chunk_count == 0 ? NULL : &table->chunks[table->chunk_count - 1];
   if (last == NULL || last->size - last->used < size || last->used >= CHUNK_SIZE) {
     tr_code code = add_chunk(table, size, err);
@@ -164,8 +185,7 @@ static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_
   }
   *at = (uint32_t)(((table->chunk_count - 1) << CHUNK_UNITS_LOG) + last->used / UNIT);
   tr_group *group = (tr_group *)(void *)(last->data + last->used);
-  *group = (tr_group){row->hash, row->info.size, row->exact_size, row->info.real_fields};
-  tr_group_key_copy(key_of(group), row->bytes, row->info.size + row->exact_size);
+  put_key(group, row);
   memset(states_of(group), 0, table->states_size);
   for (int i = 0; i < table->shape.aggregate_count; i++) {
     const aggregate_plan *plan = &table->plans[i];
@@ -178,24 +198,12 @@ static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_
     }
     note_heap(table, plan, state);
   }
-  last->used += size;
+  last->used += size_of(table, group);
   table->count++;
   return TR_OK;
 }
 
 /* --- finding ------------------------------------------------------------------------------- */
-
-int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size) {
-  if (group->key_size != size) return 0;
-  const uint8_t *stored = key_of(group);
-  for (uint32_t i = 0; i < size; i += 8) {
-    uint64_t a, b;
-    memcpy(&a, stored + i, sizeof a);
-    memcpy(&b, key + i, sizeof b);
-    if (a != b) return 0;
-  }
-  return 1;
-}
 
 /* The group of a key, or NULL; `*slot` is then the free slot where it would go. */
 static tr_group *find_group(const tr_group_table *table, const tr_group_row *row,
@@ -211,10 +219,14 @@ static tr_group *find_group(const tr_group_table *table, const tr_group_row *row
   }
 }
 
-static tr_code make_room(tr_group_table *table, uint32_t hash, tr_error *err) {
+/* Sees to a free slot for a row that has no group, where `*slot` may be one. */
+static tr_code make_room(tr_group_table *table, const tr_group_row *row, tr_group_slot **slot,
+                         tr_error *err) {
+  if (tr_group_index_has_room(tr_group_index_segment(&table->index, row->hash))) return TR_OK;
   uint64_t before = table->account->used;
-  tr_code code = tr_group_index_make_room(&table->index, hash, table->account, err);
+  tr_code code = tr_group_index_make_room(&table->index, row->hash, table->account, err);
   table->memory += table->account->used - before;
+  find_group(table, row, slot);
   return code;
 }
 
@@ -223,13 +235,12 @@ tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *ro
   tr_group_slot *slot;
   *group = find_group(table, row, &slot);
   if (*group != NULL) return TR_OK;
-  uint32_t hash = row->hash, at;
-  tr_code code = make_room(table, hash, err);
+  uint32_t at;
+  tr_code code = make_room(table, row, &slot, err);
   if (code == TR_OK) code = add_group(table, row, &at, err);
   if (code != TR_OK) return code;
-  find_group(table, row, &slot);
-  *slot = (tr_group_slot){hash, at};
-  tr_group_index_segment(&table->index, hash)->count++;
+  *slot = (tr_group_slot){row->hash, at};
+  tr_group_index_segment(&table->index, row->hash)->count++;
   *group = group_at(table, at);
   return TR_OK;
 }
@@ -246,7 +257,8 @@ tr_group *tr_group_table_prefetch_group(const tr_group_table *table, uint32_t ha
   if (segment->slots[i].at == 0) return NULL;
   tr_group *group = group_at(table, segment->slots[i].at);
   tr_prefetch(group);
-  tr_prefetch((const uint8_t *)group + 64);
+  tr_prefetch((const uint8_t *)group + table->least_size -
+              1); /* its end, if it is not in that line */
   return group;
 }
 
@@ -307,10 +319,9 @@ tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
 
 void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
                                   const tr_group_row *row) {
-  if (group->real_fields == row->info.real_fields && group->exact_size == row->exact_size) {
+  if (real_fields_of(group) == row->info.real_fields && exact_size_of(group) == row->exact_size) {
     if (row->exact_size == 0) return;
-    const uint8_t *exact = key_of(group) + group->key_size;
-    if (memcmp(exact, row->bytes + row->info.size, row->exact_size) == 0) return;
+    if (memcmp(exact_key_of(group), row->bytes + row->info.size, row->exact_size) == 0) return;
   }
   table->has_looks = 1;
 }
@@ -321,14 +332,12 @@ int tr_group_table_has_looks(const tr_group_table *table) {
 
 /* --- merging ------------------------------------------------------------------------------- */
 
-uint32_t tr_group_hash(const tr_group *group) {
-  return group->hash;
-}
-
 tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *from,
                                    const tr_group *group, tr_error *err) {
-  tr_group_row row = {.hash = group->hash, .exact_size = group->exact_size, .bytes = key_of(group)};
-  row.info = (tr_group_key_info){.size = group->key_size, .real_fields = group->real_fields};
+  tr_group_row row = {
+      .hash = group->hash, .exact_size = exact_size_of(group), .bytes = tr_group_key(group)};
+  row.info.size = tr_group_key_size(group);
+  row.info.real_fields = real_fields_of(group);
   tr_group *into;
   tr_code code = tr_group_table_find_or_add(table, &row, &into, err);
   if (code == TR_OK) tr_group_table_compare_looks(table, into, &row);
@@ -383,6 +392,7 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
                                        first_input_of(aggregate), is_of_one ? fn->add_rows : NULL};
     table->states_size += (aggregate->combine.fn->state_size + 7) & ~(size_t)7;
   }
+  table->least_size = sizeof(tr_group) + (shape->key_count > 0 ? 8 : 0) + table->states_size;
   uint64_t before = account->used;
   code = tr_group_index_init(&table->index, shared_bits, account, arena, err);
   table->memory = size + (account->used - before);
@@ -406,7 +416,7 @@ uint64_t tr_group_table_memory(const tr_group_table *table) {
 const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_cursor *cursor) {
   for (; cursor->chunk < table->chunk_count; cursor->chunk++, cursor->offset = 0) {
     const chunk *c = &table->chunks[cursor->chunk];
-    if (cursor->offset == 0) cursor->offset = UNIT;
+    if (cursor->offset == 0) cursor->offset = LINE;
     if (cursor->offset >= c->used) continue;
     const tr_group *group = (const tr_group *)(const void *)(c->data + cursor->offset);
     tr_prefetch((const uint8_t *)group + GROUPS_AHEAD);
@@ -418,16 +428,16 @@ const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_
 }
 
 tr_value tr_group_key_field(const tr_group *group, int field) {
-  if (group->exact_size > 0) return tr_group_key_value(key_of(group) + group->key_size, field);
-  tr_value value = tr_group_key_value(key_of(group), field);
-  if (field < TR_GROUP_KEY_REAL_FIELDS && (group->real_fields >> field & 1)) {
+  if (exact_size_of(group) > 0) return tr_group_key_value(exact_key_of(group), field);
+  tr_value value = tr_group_key_value(tr_group_key(group), field);
+  if (field < TR_GROUP_KEY_REAL_FIELDS && (real_fields_of(group) >> field & 1)) {
     value = tr_value_real((double)value.integer);
   }
   return value;
 }
 
 uint64_t tr_group_identity(const tr_group *group, uint64_t seed) {
-  return tr_group_key_hash(key_of(group), group->key_size, seed);
+  return tr_group_key_hash(tr_group_key(group), tr_group_key_size(group), seed);
 }
 
 const void *tr_group_state(const tr_group_table *table, const tr_group *group, int aggregate) {

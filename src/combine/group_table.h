@@ -81,9 +81,12 @@ void tr_group_table_prefetch_slot(const tr_group_table *table, uint32_t hash);
 tr_group *tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash);
 
 /* Whether the group has the row's key. */
-int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size);
+static inline int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size);
 
-uint32_t tr_group_hash(const tr_group *group);
+/* Whether it has the key `word`, which is a whole one, and shows it as that says, without an exact form. */
+static inline int tr_group_has_plain_key(const tr_group *group, uint64_t word);
+
+static inline uint32_t tr_group_hash(const tr_group *group);
 
 /*
 ** Adds a group of `from`, which has the same shape and stays as it is. A new group shows as its key what
@@ -117,5 +120,60 @@ const void *tr_group_state(const tr_group_table *table, const tr_group *group, i
 
 /* Frees all, states included; gives nothing back to the account. NULL is fine. */
 void tr_group_table_free(tr_group_table *table);
+
+/* --- what is inline ------------------------------------------------------------------------- */
+
+/*
+** The head of a group, one word for nearly all of them. Where the key is very long, or has an exact form or
+** a REAL to be shown, the numbers are in a tr_group_extra behind the head.
+*/
+struct tr_group {
+  uint32_t hash;
+  uint16_t key_words;   /* of the canonical form; 0 if there is an extra */
+  uint16_t extra_words; /* of the extra: 0 if there is none */
+};
+
+typedef struct tr_group_extra {
+  uint32_t key_size;
+  uint32_t exact_size; /* 0: the key gives the values back */
+  uint32_t real_fields;
+  uint32_t unused;
+} tr_group_extra;
+
+static inline const tr_group_extra *tr_group_extra_of(const tr_group *group) {
+  return group->extra_words == 0 ? NULL : (const tr_group_extra *)(const void *)(group + 1);
+}
+
+static inline const uint8_t *tr_group_key(const tr_group *group) {
+  return (const uint8_t *)(group + 1) + group->extra_words * (size_t)8;
+}
+
+static inline uint32_t tr_group_key_size(const tr_group *group) {
+  const tr_group_extra *extra = tr_group_extra_of(group);
+  return extra == NULL ? group->key_words * (uint32_t)8 : extra->key_size;
+}
+
+static inline uint32_t tr_group_hash(const tr_group *group) {
+  return group->hash;
+}
+
+static inline int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size) {
+  if (tr_group_key_size(group) != size) return 0;
+  const uint8_t *stored = tr_group_key(group);
+  for (uint32_t i = 0; i < size; i += 8) {
+    uint64_t a, b;
+    memcpy(&a, stored + i, sizeof a);
+    memcpy(&b, key + i, sizeof b);
+    if (a != b) return 0;
+  }
+  return 1;
+}
+
+static inline int tr_group_has_plain_key(const tr_group *group, uint64_t word) {
+  uint64_t stored;
+  if (group->key_words != 1 || group->extra_words != 0) return 0;
+  memcpy(&stored, group + 1, sizeof stored);
+  return stored == word;
+}
 
 #endif

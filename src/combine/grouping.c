@@ -7,9 +7,8 @@
 ** rows are of a group that was met a moment ago: a small cache finds it by the integer alone, without its
 ** encoding and without the index.
 **
-** A waiting row is a head, its key (both forms) and its inputs in the exact form of keys, everything
-** in whole words. The buffer of a part is worked off in order, some rows at a time: the first pass
-** asks for their slots in the index, the second for their groups, the third finds both there.
+** The buffer of a part (waiting_rows.h) is worked off in order, some rows at a time: the first step asks
+** for their slots in the index, the second for their groups, the third finds both there.
 **
 ** Shared parts. Rows of several threads wait in buffers of each thread's own; whoever works one off holds
 ** the part's lock. Nothing in a part is read without it until all have finished.
@@ -20,6 +19,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "combine/waiting_rows.h"
 
 #define PART_BITS 6
 #define PARTS (1 << PART_BITS)
@@ -42,26 +42,9 @@
 #define ROWS_AHEAD 1024
 #define LINE 64
 
-/*
-** The head of a waiting row, one word for nearly all of them: what is long, or has an exact form or a
-** REAL to be shown, has its numbers behind.
-*/
-typedef struct waiting_row {
-  uint32_t hash;
-  uint16_t words; /* of the whole row, head included; 0: see long_head */
-  uint16_t key_words;
-} waiting_row;
-
-typedef struct long_head {
-  uint32_t size, key_size, exact_size, real_fields;
-} long_head;
-
-#define MOST_HEAD_SIZE (sizeof(waiting_row) + sizeof(long_head))
-
 typedef struct hash_part {
   tr_group_table *table; /* NULL: it is among the shared parts */
-  uint8_t *rows;         /* in the grouping's buffers */
-  size_t used;
+  tr_waiting_rows rows;  /* in the grouping's buffers */
 } hash_part;
 
 /* A part of several groupings. */
@@ -90,8 +73,7 @@ struct tr_grouping {
   tr_memory_account account;
   tr_group_table *table; /* NULL: it is cut into parts */
   hash_part *parts;
-  size_t buffer_size;      /* of each part; 0: rows do not wait */
-  tr_group_arena *buffers; /* NULL: flushed */
+  tr_group_arena *buffers; /* of the parts' rows; NULL: flushed */
   tr_group_arena *arena;   /* of the parts; NULL: that of the shared ones is used */
   int has_looks;           /* noticed in tables that are gone, or in another grouping */
   tr_group_parts *shared;  /* NULL: the parts are its own */
@@ -108,67 +90,28 @@ static int part_of(uint32_t hash) {
   return (int)(hash >> (32 - PART_BITS));
 }
 
-static uint32_t size_of(const waiting_row *waiting) {
-  if (waiting->words != 0) return waiting->words * (uint32_t)8;
-  return ((const long_head *)(const void *)(waiting + 1))->size;
-}
-
-/* The key of a waiting row; its inputs lie behind both forms. */
-static tr_group_row read_row(const waiting_row *waiting) {
-  tr_group_row row = {.hash = waiting->hash, .bytes = (const uint8_t *)(waiting + 1)};
-  row.info.size = waiting->key_words * (uint32_t)8;
-  if (waiting->words != 0) return row;
-  const long_head *head = (const long_head *)(const void *)(waiting + 1);
-  row.bytes += sizeof *head;
-  row.exact_size = head->exact_size;
-  row.info.size = head->key_size;
-  row.info.real_fields = head->real_fields;
-  return row;
-}
-
-/* Writes all of a row where there is room for it; returns its size. */
-static inline size_t write_row(uint8_t *at, const tr_group_row *row, const tr_value *inputs,
-                               int input_count) {
-  waiting_row *waiting = (waiting_row *)(void *)at;
-  uint32_t keys = row->info.size + row->exact_size;
-  int is_short = row->exact_size == 0 && row->info.real_fields == 0 && keys / 8 <= UINT16_MAX;
-  uint8_t *out = at + (is_short ? sizeof *waiting : MOST_HEAD_SIZE);
-  tr_group_key_copy(out, row->bytes, keys);
-  out += keys;
-  out += tr_group_key_encode_exact(inputs, input_count, out);
-  size_t size = (size_t)(out - at);
-  waiting->hash = row->hash;
-  waiting->key_words = (uint16_t)(keys / 8);
-  waiting->words = (uint16_t)(size / 8);
-  if (is_short && size / 8 <= UINT16_MAX) return size;
-  waiting->words = 0;
-  if (is_short) { /* its inputs are long: the head is larger after all */
-    memmove(at + MOST_HEAD_SIZE, at + sizeof *waiting, size - sizeof *waiting);
-    size += sizeof(long_head);
-  }
-  *(long_head *)(void *)(waiting + 1) =
-      (long_head){(uint32_t)size, row->info.size, row->exact_size, row->info.real_fields};
-  return size;
-}
-
+/* Adds some of the rows of a part, from `*at` on. */
 static tr_code work_off_some(tr_grouping *grouping, tr_group_table *table,
-                             const waiting_row *const *rows, int count, tr_error *err) {
+                             const tr_waiting_rows *waiting, size_t *at, tr_error *err) {
+  tr_group_row rows[TOGETHER];
+  const uint8_t *inputs[TOGETHER];
   tr_group *groups[TOGETHER];
-  int inputs = grouping->shape.input_count;
-  for (int i = 0; i < count; i++) {
-    groups[i] = tr_group_table_prefetch_group(table, rows[i]->hash);
+  int count = 0, width = grouping->shape.input_count;
+  for (; count < TOGETHER && *at < waiting->used; count++) {
+    *at = tr_waiting_rows_take(waiting, *at, grouping->shape.seed, &rows[count], &inputs[count]);
+    tr_group_table_prefetch_slot(table, rows[count].hash);
+    tr_prefetch(waiting->data + *at + ROWS_AHEAD);
   }
+  for (int i = 0; i < count; i++) groups[i] = tr_group_table_prefetch_group(table, rows[i].hash);
   for (int i = 0; i < count; i++) {
-    tr_group_row row = read_row(rows[i]);
-    if (groups[i] == NULL || !tr_group_has_key(groups[i], row.bytes, row.info.size)) {
-      tr_code code = tr_group_table_find_or_add(table, &row, &groups[i], err);
+    if (groups[i] == NULL || !tr_group_has_key(groups[i], rows[i].bytes, rows[i].info.size)) {
+      tr_code code = tr_group_table_find_or_add(table, &rows[i], &groups[i], err);
       if (code != TR_OK) return code;
     }
-    if (grouping->shared != NULL) tr_group_table_compare_looks(table, groups[i], &row);
-    tr_group_key_values(row.bytes + row.info.size + row.exact_size, inputs,
-                        grouping->inputs + i * inputs);
+    if (grouping->shared != NULL) tr_group_table_compare_looks(table, groups[i], &rows[i]);
+    tr_waiting_rows_inputs(waiting, inputs[i], width, grouping->inputs + i * width);
   }
-  return tr_group_table_add_rows(table, groups, grouping->inputs, (size_t)inputs, count, err);
+  return tr_group_table_add_rows(table, groups, grouping->inputs, (size_t)width, count, err);
 }
 
 static int number_of(const tr_grouping *grouping, const hash_part *p) {
@@ -203,31 +146,16 @@ static const tr_group_table *table_of(const tr_grouping *grouping, int number) {
   return grouping->parts[number].table;
 }
 
-static tr_code work_off_all(tr_grouping *grouping, hash_part *p, tr_group_table *table,
-                            tr_error *err) {
-  const waiting_row *rows[TOGETHER];
-  tr_code code = TR_OK;
-  for (size_t at = 0; at < p->used && code == TR_OK;) {
-    int count = 0;
-    for (; count < TOGETHER && at < p->used; count++) {
-      rows[count] = (const waiting_row *)(const void *)(p->rows + at);
-      tr_group_table_prefetch_slot(table, rows[count]->hash);
-      tr_prefetch(p->rows + at + ROWS_AHEAD);
-      at += size_of(rows[count]);
-    }
-    code = work_off_some(grouping, table, rows, count, err);
-  }
-  p->used = 0;
-  return code;
-}
-
 /* Adds all rows that wait in a part. */
 static tr_code work_off(tr_grouping *grouping, hash_part *p, tr_error *err) {
   tr_group_table *table;
-  if (p->used == 0) return TR_OK;
+  if (p->rows.used == 0) return TR_OK;
   tr_code code = open_part(grouping, number_of(grouping, p), &table, err);
   if (code != TR_OK) return code;
-  code = work_off_all(grouping, p, table, err);
+  for (size_t at = 0; at < p->rows.used && code == TR_OK;) {
+    code = work_off_some(grouping, table, &p->rows, &at, err);
+  }
+  tr_waiting_rows_clear(&p->rows);
   close_part(grouping, number_of(grouping, p));
   return code;
 }
@@ -250,15 +178,14 @@ static tr_code add_to_part(tr_grouping *grouping, const tr_group_row *row, const
 static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *row,
                                    const tr_value *inputs, tr_error *err) {
   hash_part *p = &grouping->parts[part_of(row->hash)];
-  size_t need = MOST_HEAD_SIZE + row->info.size + row->exact_size +
-                tr_group_key_bound(inputs, grouping->shape.input_count);
-  if (need > grouping->buffer_size - p->used) {
+  int width = grouping->shape.input_count;
+  if (!tr_waiting_rows_put(&p->rows, row, inputs, width)) {
     tr_code code = work_off(grouping, p, err);
     if (code != TR_OK) return code;
-    if (need > grouping->buffer_size) return add_to_part(grouping, row, inputs, err);
+    if (!tr_waiting_rows_put(&p->rows, row, inputs, width))
+      return add_to_part(grouping, row, inputs, err);
   }
-  p->used += write_row(p->rows + p->used, row, inputs, grouping->shape.input_count);
-  tr_prefetch(p->rows + p->used + LINE); /* the next row of this part comes much later */
+  tr_prefetch(p->rows.data + p->rows.used + LINE); /* the next row of this part comes much later */
   return TR_OK;
 }
 
@@ -284,8 +211,9 @@ static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
   void *rows;
   code = tr_group_arena_take(grouping->buffers, size * PARTS, &rows, err);
   if (code != TR_OK) return code == TR_TOO_BIG ? TR_OK : code;
-  for (size_t i = 0; i < PARTS; i++) grouping->parts[i].rows = (uint8_t *)rows + i * size;
-  grouping->buffer_size = size;
+  for (size_t i = 0; i < PARTS; i++) {
+    grouping->parts[i].rows = (tr_waiting_rows){.data = (uint8_t *)rows + i * size, .size = size};
+  }
   return TR_OK;
 }
 
@@ -382,14 +310,32 @@ tr_code tr_grouping_create_shared(tr_group_parts *parts, tr_grouping **created, 
   return create(&parts->shape, parts, created, err);
 }
 
-/* Makes room for the keys of all rows, in both forms. */
-static tr_code reserve_keys(tr_grouping *grouping, const tr_value *keys, size_t stride, int count,
+/* The rows whose groups are to be found. */
+typedef struct rows_in_hand {
+  const tr_value *keys;
+  size_t stride;
+  int count;
+} rows_in_hand;
+
+static const tr_value *key_of(const rows_in_hand *in_hand, int row) {
+  return in_hand->keys + (size_t)row * in_hand->stride;
+}
+
+/* The key of a row as one word, if it is an integer, and that a short one: 1. */
+static inline int plain_key(const tr_grouping *grouping, const tr_value *key, uint64_t *word) {
+  return grouping->shape.key_count == 1 && key->type == TR_INTEGER &&
+         tr_group_key_of_integer(key->integer, word);
+}
+
+/* Makes room for the keys of all rows from `first` on, in both forms. */
+static tr_code reserve_keys(tr_grouping *grouping, const rows_in_hand *in_hand, int first,
                             tr_error *err) {
-  size_t need = 2 * (size_t)count * tr_group_key_bound(NULL, 0);
-  for (int i = 0; i < count; i++, keys += stride) {
+  size_t need = 2 * (size_t)(in_hand->count - first) * tr_group_key_bound(NULL, 0);
+  for (int i = first; i < in_hand->count; i++) {
     size_t size = 0;
+    const tr_value *key = key_of(in_hand, i);
     for (int k = 0; k < grouping->shape.key_count; k++) {
-      size += TR_GROUP_KEY_HEAD + (keys[k].type >= TR_TEXT ? keys[k].bytes.size : 0);
+      size += TR_GROUP_KEY_HEAD + (key[k].type >= TR_TEXT ? key[k].bytes.size : 0);
     }
     if (size > UINT32_MAX / 2) return tr_error_set(err, TR_TOO_BIG, "a group's key is over 2 GiB");
     need += 2 * size;
@@ -401,105 +347,147 @@ static tr_code reserve_keys(tr_grouping *grouping, const tr_value *keys, size_t 
   return tr_memory_account_take(&grouping->account, grouping->scratch.capacity - before, err);
 }
 
-/* Encodes the keys of all rows into grouping->rows; their hashes are still to be computed. */
-static tr_code encode_rows(tr_grouping *grouping, const tr_value *keys, size_t stride, int count,
+/* Encodes a row's key to `*out`, which moves on; the hash is still to be computed. */
+static void encode_row(tr_grouping *grouping, const tr_value *key, uint8_t **out,
+                       tr_group_row *row) {
+  tr_group_row_encode(key, grouping->shape.collations, grouping->shape.key_count, *out, row);
+  *out += row->info.size + row->exact_size;
+}
+
+/* All rows from `first` on. */
+static tr_code encode_rows(tr_grouping *grouping, const rows_in_hand *in_hand, int first,
                            tr_error *err) {
-  const tr_group_shape *shape = &grouping->shape;
-  tr_group_row *rows = grouping->rows;
-  tr_code code = reserve_keys(grouping, keys, stride, count, err);
-  if (code != TR_OK) return code;
+  tr_code code = reserve_keys(grouping, in_hand, first, err);
   uint8_t *out = grouping->scratch.data;
-  for (int i = 0; i < count; i++, keys += stride) {
-    if (shape->key_count == 1 && keys->type == TR_INTEGER)
-      tr_group_row_encode_integer(keys->integer, out, &rows[i]);
-    else
-      tr_group_row_encode(keys, shape->collations, shape->key_count, out, &rows[i]);
-    out += rows[i].info.size + rows[i].exact_size;
+  for (int i = first; i < in_hand->count && code == TR_OK; i++) {
+    encode_row(grouping, key_of(in_hand, i), &out, &grouping->rows[i]);
   }
-  return TR_OK;
+  return code;
 }
 
 static void hash_rows(tr_grouping *grouping, int count) {
   for (int i = 0; i < count; i++) tr_group_row_hash(&grouping->rows[i], grouping->shape.seed);
 }
 
-/* The place in the cache for a row's group: only a guess, so a cheap hash will do. */
-static tr_group **recent_of(const tr_grouping *grouping, const tr_group_row *row) {
+/* The place in the cache for a word, or a hash: only a guess, so a cheap mix will do. */
+static inline tr_group **recent_of(const tr_grouping *grouping, uint64_t word) {
+  return &grouping->recent[(word * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - RECENT_LOG)];
+}
+
+static uint64_t mix_of(const tr_group_row *row) {
   uint64_t h = 0;
   for (uint32_t i = 0; i < row->info.size; i += 8) {
     uint64_t word;
     memcpy(&word, row->bytes + i, sizeof word);
-    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    h = i == 0 ? word : (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   }
-  return &grouping->recent[h >> (64 - RECENT_LOG)];
+  return h;
 }
 
-/* The groups of rows in the one table, made where they are not there; most are in the cache. */
-static tr_code find_recent_groups(tr_grouping *grouping, int count, tr_group **groups,
-                                  tr_error *err) {
-  for (int i = 0; i < count; i++) {
+/*
+** The groups of rows in the one table, made where they are not there; most are in the cache. The first pass
+** finds those whose key is one word; what it leaves is encoded, and the second pass finds the rest. (What was
+** just written in bytes is slow to be read in words.)
+*/
+static tr_code find_recent_groups(tr_grouping *grouping, const rows_in_hand *in_hand,
+                                  tr_group **groups, tr_error *err) {
+  int first = in_hand->count;
+  uint8_t *out = NULL;
+  for (int i = 0; i < in_hand->count; i++) {
+    uint64_t word;
+    const tr_value *key = key_of(in_hand, i);
+    if (plain_key(grouping, key, &word)) {
+      groups[i] = *recent_of(grouping, word);
+      if (groups[i] != NULL && tr_group_has_plain_key(groups[i], word)) continue;
+    }
+    groups[i] = NULL;
+    if (out == NULL) {
+      tr_code code = reserve_keys(grouping, in_hand, i, err);
+      if (code != TR_OK) return code;
+      first = i;
+      out = grouping->scratch.data;
+    }
+    encode_row(grouping, key, &out, &grouping->rows[i]);
+  }
+  for (int i = first; i < in_hand->count; i++) {
     tr_group_row *row = &grouping->rows[i];
-    tr_group **recent = recent_of(grouping, row);
+    if (groups[i] != NULL) continue;
+    tr_group **recent = recent_of(grouping, mix_of(row));
+    if (*recent == NULL || !tr_group_has_key(*recent, row->bytes, row->info.size)) {
+      tr_group_row_hash(row, grouping->shape.seed);
+      tr_code code = tr_group_table_find_or_add(grouping->table, row, recent, err);
+      if (code != TR_OK) return code;
+    }
     groups[i] = *recent;
-    if (*recent != NULL && tr_group_has_key(*recent, row->bytes, row->info.size)) continue;
-    tr_group_row_hash(row, grouping->shape.seed);
-    tr_code code = tr_group_table_find_or_add(grouping->table, row, &groups[i], err);
-    if (code != TR_OK) return code;
-    *recent = groups[i];
+    if (grouping->shared != NULL) tr_group_table_compare_looks(grouping->table, groups[i], row);
   }
   return TR_OK;
 }
 
 /* The same without the cache, which has no use where groups are many. */
-static tr_code find_groups(tr_grouping *grouping, int count, tr_group **groups, tr_error *err) {
+static tr_code find_groups(tr_grouping *grouping, const rows_in_hand *in_hand, tr_group **groups,
+                           tr_error *err) {
   const tr_group_row *rows = grouping->rows;
-  hash_rows(grouping, count);
-  for (int i = 0; i < count; i++) {
+  tr_code code = encode_rows(grouping, in_hand, 0, err);
+  if (code != TR_OK) return code;
+  hash_rows(grouping, in_hand->count);
+  for (int i = 0; i < in_hand->count; i++) {
     groups[i] = tr_group_table_prefetch_group(grouping->table, rows[i].hash);
   }
-  for (int i = 0; i < count; i++) {
-    if (groups[i] != NULL && tr_group_has_key(groups[i], rows[i].bytes, rows[i].info.size))
-      continue;
-    tr_code code = tr_group_table_find_or_add(grouping->table, &rows[i], &groups[i], err);
-    if (code != TR_OK) return code;
+  for (int i = 0; i < in_hand->count && code == TR_OK; i++) {
+    if (groups[i] == NULL || !tr_group_has_key(groups[i], rows[i].bytes, rows[i].info.size))
+      code = tr_group_table_find_or_add(grouping->table, &rows[i], &groups[i], err);
+    if (code == TR_OK && grouping->shared != NULL)
+      tr_group_table_compare_looks(grouping->table, groups[i], &rows[i]);
   }
-  return TR_OK;
-}
-
-/* For how many of the rows a group must be found: without keys all are of the first one's. */
-static int rows_to_find(const tr_grouping *grouping, int count) {
-  return grouping->shape.key_count == 0 && count > 1 ? 1 : count;
+  return code;
 }
 
 /* To the one table, which is cut if it has become large. */
-static tr_code add_to_table(tr_grouping *grouping, const tr_value *inputs, size_t stride, int count,
-                            tr_error *err) {
+static tr_code add_to_table(tr_grouping *grouping, const rows_in_hand *in_hand,
+                            const tr_value *inputs, tr_error *err) {
   tr_group *groups[TR_GROUP_ROWS];
-  int found = rows_to_find(grouping, count);
   int has_use = tr_group_table_count(grouping->table) <= (size_t)1 << RECENT_LOG;
+  rows_in_hand found = *in_hand;
+  if (grouping->shape.key_count == 0 && found.count > 1) found.count = 1; /* all are of one group */
   tr_code code = grouping->recent != NULL && has_use
-                     ? find_recent_groups(grouping, found, groups, err)
-                     : find_groups(grouping, found, groups, err);
-  for (int i = found; i < count; i++) groups[i] = groups[0];
-  for (int i = 0; i < found && code == TR_OK && grouping->shared != NULL; i++) {
-    tr_group_table_compare_looks(grouping->table, groups[i], &grouping->rows[i]);
-  }
-  if (code == TR_OK) {
-    code = tr_group_table_add_rows(grouping->table, groups, inputs, stride, count, err);
-  }
+                     ? find_recent_groups(grouping, &found, groups, err)
+                     : find_groups(grouping, &found, groups, err);
+  if (code != TR_OK) return code;
+  for (int i = found.count; i < in_hand->count; i++) groups[i] = groups[0];
+  code = tr_group_table_add_rows(grouping->table, groups, inputs, in_hand->stride, in_hand->count,
+                                 err);
   return code == TR_OK && is_to_be_cut(grouping) ? cut_into_parts(grouping, err) : code;
+}
+
+/* Lets all rows wait. From the first key on that is not one word, all are encoded first. */
+static tr_code add_to_parts(tr_grouping *grouping, const rows_in_hand *in_hand,
+                            const tr_value *inputs, tr_error *err) {
+  uint64_t seed = grouping->shape.seed;
+  tr_code code = TR_OK;
+  int is_encoded = 0;
+  for (int i = 0; i < in_hand->count && code == TR_OK; i++, inputs += in_hand->stride) {
+    uint64_t word;
+    if (plain_key(grouping, key_of(in_hand, i), &word)) {
+      tr_group_row row = {.bytes = (const uint8_t *)&word, .info.size = sizeof word};
+      tr_group_row_hash(&row, seed);
+      code = wait_in_part(grouping, &row, inputs, err);
+      continue;
+    }
+    if (!is_encoded) code = encode_rows(grouping, in_hand, i, err);
+    is_encoded = 1;
+    if (code != TR_OK) break;
+    tr_group_row_hash(&grouping->rows[i], seed);
+    code = wait_in_part(grouping, &grouping->rows[i], inputs, err);
+  }
+  return code;
 }
 
 tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
                              size_t stride, int count, tr_error *err) {
-  tr_code code = encode_rows(grouping, keys, stride, rows_to_find(grouping, count), err);
-  if (code != TR_OK) return code;
-  if (grouping->table != NULL) return add_to_table(grouping, inputs, stride, count, err);
-  hash_rows(grouping, count);
-  for (int i = 0; i < count && code == TR_OK; i++) {
-    code = wait_in_part(grouping, &grouping->rows[i], inputs + (size_t)i * stride, err);
-  }
-  return code;
+  rows_in_hand in_hand = {keys, stride, count};
+  return grouping->table != NULL ? add_to_table(grouping, &in_hand, inputs, err)
+                                 : add_to_parts(grouping, &in_hand, inputs, err);
 }
 
 tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {
@@ -510,7 +498,7 @@ tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {
   }
   tr_group_arena_free(grouping->buffers);
   grouping->buffers = NULL;
-  grouping->buffer_size = 0;
+  for (int i = 0; i < PARTS; i++) grouping->parts[i].rows = (tr_waiting_rows){0};
   return code;
 }
 
