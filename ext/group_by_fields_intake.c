@@ -110,7 +110,7 @@ static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
 
 int tr_group_intake_take(tr_group_intake *run, sqlite3_value **arguments) {
   tr_row_batch *rows = &run->rows;
-  if (tr_row_batch_is_full(rows)) {
+  if (rows->count == rows->capacity) {
     tr_error_set(&run->err, TR_INVALID_STATE, TR_GROUP_FUNCTION ": rows came in no order");
     return -1;
   }

@@ -28,7 +28,7 @@
 ** worker should have some dozens of them. A piece is cut when it turns out to be twice as long. Of a part
 ** with fewer rows left than LEAST_ROWS all is taken at once, and nothing by others.
 */
-#define MOST_PIECE_ROWS 8192
+#define MOST_PIECE_ROWS 16384
 #define LEAST_ROWS 1000
 #define PIECES_PER_WORKER 64
 

@@ -17,9 +17,9 @@
 
 enum { MOST_FIELDS = 3, ROWS = 4000, SEED = 77, KEY_ROOM = 2 * (8 + MOST_FIELDS * (9 + 300)) };
 
-typedef struct row {
+typedef struct test_row {
   tr_value keys[MOST_FIELDS], inputs[MOST_FIELDS];
-} row;
+} test_row;
 
 static const char letters[] =
     "................................................................................"
@@ -30,8 +30,8 @@ static const char letters[] =
 /* NULLs and small integers, or anything. */
 static tr_value random_value(test_random *random, int is_short) {
   static const int64_t integers[] = {
-      0,     1,      -1,        127,       128,       -128,       -129,      32767,    -32768,
-      32768, -32769, INT32_MAX, INT32_MIN, 1LL << 31, -1LL << 40, INT64_MAX, INT64_MIN};
+      0,     1,      -1,        127,       128,       -128,         -129,      32767,    -32768,
+      32768, -32769, INT32_MAX, INT32_MIN, 1LL << 31, -(1LL << 40), INT64_MAX, INT64_MIN};
   uint64_t shorts = 13, all = sizeof integers / sizeof *integers;
   uint64_t kind = test_random_below(random, is_short ? 4 : 8);
   if (kind == 0) return tr_value_null();
@@ -58,7 +58,7 @@ typedef struct shape {
 static const tr_collation collations[MOST_FIELDS];
 
 /* Takes out the rows in the buffer, which are the ones from `first` on; returns how many. */
-static int take_all(tr_waiting_rows *waiting, const shape *s, const row *first) {
+static int take_all(tr_waiting_rows *waiting, const shape *s, const test_row *first) {
   int count = 0;
   for (size_t at = 0; at < waiting->used; count++) {
     uint64_t key[KEY_ROOM / 8];
@@ -81,7 +81,7 @@ static int take_all(tr_waiting_rows *waiting, const shape *s, const row *first) 
 }
 
 static void round_trip(test_random *random, const shape *s, size_t size) {
-  static row rows[ROWS];
+  static test_row rows[ROWS];
   uint64_t *memory = malloc(size);
   tr_waiting_rows waiting = {.data = (uint8_t *)memory, .size = size};
   int first = 0, heads = 0, bare = 0, is_short = 0, left_in_run = 0;
