@@ -16,6 +16,7 @@
 
 #include "database.h"
 #include "effort.h"
+#include "wide_reals.h"
 
 static sqlite3 *db;
 static uint64_t random_state;
@@ -152,6 +153,15 @@ static const char *const key_values[] = {"NULL",
                                          "9.3e18",
                                          "9e999",
                                          "'abcdefgh'"};
+enum { KEY_VALUES = sizeof key_values / sizeof *key_values };
+
+/* One of the first `kinds` of them. */
+static const char *key_value(unsigned kinds) {
+  const char *value = pick(key_values, kinds);
+  while (!is_comparable(value)) value = pick(key_values, kinds);
+  return value;
+}
+
 static const char *const integers[] = {"0", "1", "-1", "7", "1000000", "-123456789", "NULL"};
 static const char *const reals[] = {"0.125", "-2.375", "1000.625", "NULL", "3.875"};
 static const char *const mixed[] = {"NULL",     "5",     "-7",      "2.125", "'abc'", "'12'",
@@ -196,7 +206,7 @@ static void make_table(const char *schema) {
 
 static void fill_table(const char *schema) {
   unsigned rows = below(5) == 0 ? below(3) : below(120);
-  unsigned kinds = 2 + below(sizeof key_values / sizeof *key_values - 1);
+  unsigned kinds = 2 + below(KEY_VALUES - 1);
   char *columns = NULL;
   lines names =
       rows_of("SELECT name FROM pragma_table_xinfo('t') WHERE hidden = 0 AND name LIKE 'k_'", NULL);
@@ -210,7 +220,7 @@ static void fill_table(const char *schema) {
                         columns == NULL ? "" : columns, r, PICK(integers), PICK(reals),
                         PICK(mixed));
     for (size_t i = 0; i < names.count; i++) {
-      sqlite3_str_appendf(sql, ", %s", pick(key_values, kinds));
+      sqlite3_str_appendf(sql, ", %s", key_value(kinds));
     }
     sqlite3_str_appendchar(sql, 1, ')');
     char *text = sqlite3_str_finish(sql);
@@ -349,7 +359,7 @@ static void check_conditions(const query *q) {
                                 (int)below((unsigned)q->key_count));
     snprintf(column, sizeof column, "%s", database_text(db, key));
     sqlite3_free(key);
-    char *value = sqlite3_mprintf("SELECT %s", PICK(key_values));
+    char *value = sqlite3_mprintf("SELECT %s", key_value(KEY_VALUES));
     sqlite3_prepare_v2(db, value, -1, &stmt, NULL);
     sqlite3_step(stmt);
     sqlite3_value *bound = sqlite3_value_dup(sqlite3_column_value(stmt, 0));
@@ -357,18 +367,18 @@ static void check_conditions(const query *q) {
     switch (below(5)) {
     case 4:
       snprintf(condition, sizeof condition, "%s = %s OR %s >= %s OR %s IS NULL", column,
-               PICK(key_values), column, PICK(key_values), column);
+               key_value(KEY_VALUES), column, key_value(KEY_VALUES), column);
       break;
     case 0:
-      snprintf(condition, sizeof condition, "%s IN (%s, %s, ?1)", column, PICK(key_values),
-               PICK(key_values));
+      snprintf(condition, sizeof condition, "%s IN (%s, %s, ?1)", column, key_value(KEY_VALUES),
+               key_value(KEY_VALUES));
       break;
     case 1:
       snprintf(condition, sizeof condition, "%s %s", column, below(2) ? "IS NULL" : "IS NOT NULL");
       break;
     default:
       snprintf(condition, sizeof condition, pick(forms + first, last - first), column,
-               PICK(operators), PICK(key_values));
+               PICK(operators), key_value(KEY_VALUES));
     }
     char *ours = sqlite3_mprintf("SELECT %s FROM ours AS q, o WHERE %s", shown, condition);
     char *theirs =
