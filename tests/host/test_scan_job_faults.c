@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "database.h"
+#include "effort.h"
 
 static void close_database(sqlite3 *db) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
@@ -67,10 +68,10 @@ static const char *contents(sqlite3 *db) {
           "ifnull(worker, '-'), ' ') FROM (SELECT * FROM job_bundles ORDER BY start_key)");
 }
 
-/* Stops a statement at every point, until it gets through. */
+/* Stops a statement at every point (TEST_EFFORT=10: at every tenth), until it gets through. */
 static void stop_everywhere(const char *sql, int how, int in_transaction) {
-  int is_through = 0;
-  for (int at = 1; !is_through; at++) {
+  int is_through = 0, stride = (int)(100 / test_effort(100));
+  for (int at = 1; !is_through; at += stride < 1 ? 1 : stride) {
     sqlite3 *db = with_names(":memory:");
     char before[2048];
     stopper s = {.db = db, .at = at, .how = how};
