@@ -1,12 +1,10 @@
 /*
 ** Eight processes claim bundles in a loop, in WAL and in rollback mode: nobody sees an error, and no bundle
-** is given to two of them. JOB_SECONDS says for how long in each mode (2).
+** is given to two of them. JOB_SECONDS says for how long in each mode (2), and each ends one bundle at least.
 **
 ** Each claim is noted in a table whose key is the bundle, in the transaction that says job_done; a bundle
 ** that was given twice would be refused there. Whoever finds nothing free adds rows at the end of the
 ** source, so there is always more to do.
-**
-** Not under valgrind: it is about processes that run at the same time.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +40,7 @@ static int work(const char *path, int number, double until) {
   sqlite3_stmt *claim;
   sqlite3_stmt *note;
   sqlite3_stmt *done;
-  int failed = 0;
+  int failed = 0, ended = 0;
   char bundle[256];
   database_must(db, "PRAGMA synchronous = OFF");
   sqlite3_prepare_v2(db, "SELECT job_claim('job', 'worker ' || ?1, 10, 1000)", -1, &claim, NULL);
@@ -50,7 +48,7 @@ static int work(const char *path, int number, double until) {
                      "INSERT INTO notes SELECT ?1, ?2, count(*) FROM job WHERE restriction = ?1",
                      -1, &note, NULL);
   sqlite3_prepare_v2(db, "SELECT job_done('job', ?1)", -1, &done, NULL);
-  while (!failed && now() < until) {
+  while (!failed && (ended == 0 || now() < until)) {
     sqlite3_bind_int(claim, 1, number);
     int rc = sqlite3_step(claim);
     const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(claim, 0) : NULL;
@@ -66,6 +64,7 @@ static int work(const char *path, int number, double until) {
     failed |= !is_ok(db, database_step(note, bundle, NULL));
     failed |= !is_ok(db, database_step(done, bundle, NULL));
     failed |= !is_ok(db, database_run(db, "COMMIT"));
+    ended++;
   }
   sqlite3_finalize(claim);
   sqlite3_finalize(note);

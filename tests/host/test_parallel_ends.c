@@ -21,7 +21,7 @@
 #include "database.h"
 #include "effort.h"
 
-enum { WORKERS = 3 };
+enum { WORKERS = 3, MOST_ROWS = 1000000 };
 
 /* How many entries a folder of /proc/self has. */
 static int count_entries(const char *folder) {
@@ -63,6 +63,17 @@ static void assert_was_parallel(sqlite3 *db) {
 
 /* --- in the middle of a run -------------------------------------------------------------------------- */
 
+/*
+** Does what must be seen in the middle of a run, over more and more rows: a short run may be over before
+** anybody looked. Each `see_` function says whether somebody did.
+*/
+static void see(int (*see_run)(long row_count), long row_count) {
+  while (!see_run(row_count)) {
+    row_count *= 4;
+    assert_true(row_count < MOST_ROWS);
+  }
+}
+
 /* What the progress handler of the caller, who waits for the workers, sees and does. */
 typedef struct observer {
   sqlite3 *other;   /* a connection to ask how far the run is */
@@ -86,9 +97,8 @@ static int observe(void *pointer) {
   return o->stops;
 }
 
-static void threads_live_only_while_a_query_runs(void **state) {
-  (void)state;
-  sqlite3 *db = open_filled(test_effort(60000) + 3000);
+static int see_threads(long row_count) {
+  sqlite3 *db = open_filled(row_count);
   observer o = {.other = database_open(path, 10000)};
   sqlite3_stmt *stmt;
   int before = count_threads();
@@ -99,7 +109,6 @@ static void threads_live_only_while_a_query_runs(void **state) {
                    SQLITE_OK);
   sqlite3_progress_handler(db, 1, observe, &o);
   assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-  assert_true(o.most_threads >= before + WORKERS);
   assert_int_equal(count_threads(), before); /* between two rows there are none */
   while (sqlite3_step(stmt) == SQLITE_ROW) continue;
   assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
@@ -110,29 +119,41 @@ static void threads_live_only_while_a_query_runs(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
   assert_int_equal(count_threads(), before);
   database_remove(path);
+  return o.most_threads >= before + WORKERS;
+}
+
+static void threads_live_only_while_a_query_runs(void **state) {
+  (void)state;
+  see(see_threads, test_effort(60000) + 3000);
 }
 
 /*
 ** The pieces that are at hand when the run is stopped may be counted, if they end at that moment; no others.
 */
-static void who_is_stopped_stops_all(void **state) {
-  (void)state;
+static int see_stop(long row_count) {
   enum { MOST_OF_A_PIECE = 2 * 8192 }; /* twice what worker_pool.c hands out */
-  sqlite3 *db = open_filled(test_effort(200000) + 3000);
+  sqlite3 *db = open_filled(row_count);
   observer o = {.other = database_open(path, 10000), .stops = 1};
   int before = count_threads();
   sqlite3_progress_handler(db, 1, observe, &o);
-  assert_int_equal(database_run(db, "SELECT count(c) FROM o"), SQLITE_INTERRUPT);
-  assert_string_equal(sqlite3_errmsg(db), "interrupted");
+  int rc = database_run(db, "SELECT count(c) FROM o");
+  assert_int_equal(rc, o.rows > 0 ? SQLITE_INTERRUPT : SQLITE_OK);
+  if (rc != SQLITE_OK) assert_string_equal(sqlite3_errmsg(db), "interrupted");
   sqlite3_progress_handler(db, 0, NULL, NULL);
   int64_t done = database_integer(db, "SELECT rows FROM tranche_last_run()");
-  assert_true(done - o.rows <= WORKERS * MOST_OF_A_PIECE);
+  if (rc != SQLITE_OK) assert_true(done - o.rows <= WORKERS * MOST_OF_A_PIECE);
   assert_int_equal(count_threads(), before);
   assert_int_equal(database_integer(db, "SELECT sum(c) FROM o"), rows);
   assert_was_parallel(db);
   sqlite3_close(o.other);
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
   database_remove(path);
+  return rc != SQLITE_OK;
+}
+
+static void who_is_stopped_stops_all(void **state) {
+  (void)state;
+  see(see_stop, test_effort(200000) + 3000);
 }
 
 static void closing_with_a_statement_left_leaves_nothing(void **state) {
@@ -172,18 +193,23 @@ static void assert_child_is_well(pid_t child) {
 ** While other threads are inside SQLite, its locks are nobody's to free in a child, which may exit (or
 ** become another program) and no more, as POSIX has it.
 */
-static void a_child_of_the_middle_may_exit(void **state) {
-  (void)state;
-  sqlite3 *db = open_filled(test_effort(60000) + 3000);
+static int see_child(long row_count) {
+  sqlite3 *db = open_filled(row_count);
   observer o = {.other = database_open(path, 10000), .forks = 1};
   sqlite3_progress_handler(db, 1, observe, &o);
   assert_int_equal(database_integer(db, "SELECT sum(c) FROM o"), rows);
   sqlite3_progress_handler(db, 0, NULL, NULL);
   assert_was_parallel(db);
-  assert_child_is_well(o.child);
+  if (o.rows > 0) assert_child_is_well(o.child);
   sqlite3_close(o.other);
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
   database_remove(path);
+  return o.rows > 0;
+}
+
+static void a_child_of_the_middle_may_exit(void **state) {
+  (void)state;
+  see(see_child, test_effort(60000) + 3000);
 }
 
 static void a_child_between_two_rows_may_do_all(void **state) {
