@@ -7,8 +7,6 @@
 ** process kills one after another (SIGKILL) and starts another in its place. Leases are so short that
 ** bundles are also taken from workers that are alive: what those then commit must be refused. When all is
 ** done the output is counted and a new job begun, until so many were killed. JOB_KILLS says how many (1000).
-**
-** Not under valgrind: it starts thousands of processes.
 */
 #include <setjmp.h>
 #include <stdarg.h>

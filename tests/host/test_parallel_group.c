@@ -856,7 +856,8 @@ static void the_error_of_a_worker_is_told(void **state) {
 
 static void a_fork_is_survived(void **state) {
   (void)state;
-  sqlite3 *db = open_db("fork.db");
+  static sqlite3 *db; /* reachable in the child too, which must not close it */
+  db = open_db("fork.db");
   run(db, "CREATE TABLE t(" COLUMNS ")");
   fill(db, "t", SMALL);
   char *before = group(db, "t", &queries[0], 3);
