@@ -70,6 +70,89 @@ static void test_values(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
+/* A number or up to 19 digits of it, few different ones among many; `digits` holds the bytes. */
+static tr_value random_value(test_random *random, char *digits, size_t size) {
+  static const tr_type types[] = {TR_INTEGER, TR_REAL, TR_TEXT, TR_BLOB};
+  uint64_t bits = test_random_next(random) >> test_random_below(random, 64);
+  tr_type type = types[test_random_below(random, 4)];
+  if (type == TR_INTEGER) return tr_value_integer((int64_t)bits);
+  if (type == TR_REAL) return tr_value_real((double)bits / 2);
+  size_t length = (size_t)snprintf(digits, size, "%llu", (unsigned long long)bits);
+  tr_bytes bytes = {(const uint8_t *)digits, length};
+  return type == TR_TEXT ? tr_value_text(bytes) : tr_value_blob(bytes);
+}
+
+static void assert_same(const tr_frequent_items *a, const tr_frequent_items *b) {
+  assert_true(a->weight == b->weight);
+  assert_true(a->offset == b->offset);
+  assert_int_equal(a->classes, b->classes);
+  for (int of = 0; of < TR_FREQUENT_CLASSES; of++) {
+    tr_buffer x = {0}, y = {0};
+    assert_int_equal(tr_frequent_write(a, (tr_frequent_class)of, &x, NULL), TR_OK);
+    assert_int_equal(tr_frequent_write(b, (tr_frequent_class)of, &y, NULL), TR_OK);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.data, y.data, x.size);
+    tr_buffer_free(&x);
+    tr_buffer_free(&y);
+  }
+}
+
+/* The quick way of adding and the long one give the same, through many purges. */
+static void test_quick_adding(void **state) {
+  (void)state;
+  test_random random = test_random_begin("test_frequent_items, quick adding");
+  for (long round = 0; round < test_effort(100); round++) {
+    int lg_max = TR_FREQUENT_MIN_LG + (int)test_random_below(&random, 6);
+    int least = (int)test_random_below(&random, (UINT64_C(1) << lg_max) / 8 + 1);
+    tr_frequent_items quick = tr_frequent_empty(lg_max, least);
+    tr_frequent_items slow = tr_frequent_empty(lg_max, least);
+    long quickly = 0, count = (long)test_random_below(&random, 5000);
+    for (long i = 0; i < count; i++) {
+      char digits[24];
+      tr_value value = random_value(&random, digits, sizeof digits);
+      if (tr_frequent_add_short(&quick, &value)) {
+        quickly++;
+      } else {
+        add(&quick, value, 1);
+      }
+      add(&slow, value, 1);
+    }
+    assert_true(quickly >= count / 2 - 100);
+    assert_same(&slow, &quick);
+    tr_frequent_free(&quick);
+    tr_frequent_free(&slow);
+  }
+  assert_int_equal(test_memory_live(), 0);
+}
+
+static int compare_hashes(const void *a, const void *b) {
+  const tr_frequent_entry *x = a, *y = b;
+  return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/* So many values that some are looked for under one hash. */
+static void test_same_hashes(void **state) {
+  (void)state;
+  enum { VALUES = 190000 };
+  tr_frequent_items items = tr_frequent_empty(18, 0);
+  for (int round = 0; round < 2; round++) {
+    for (int64_t i = 0; i < VALUES; i++) {
+      tr_value value = tr_value_integer(i * 1000003);
+      if (!tr_frequent_add_short(&items, &value)) add(&items, value, 1);
+    }
+  }
+  assert_int_equal(items.active, VALUES);
+  assert_int_equal(items.offset, 0);
+  int same = 0;
+  qsort(items.entries, items.active, sizeof *items.entries, compare_hashes);
+  for (uint32_t i = 0; i < items.active; i++) {
+    assert_int_equal(items.entries[i].count, 2);
+    same += i > 0 && items.entries[i].hash == items.entries[i - 1].hash;
+  }
+  assert_true(same > 0);
+  tr_frequent_free(&items);
+}
+
 /* A stream, with the true counts of values 0..DOMAIN-1. */
 enum { DOMAIN = 20000 };
 typedef struct stream {
@@ -198,6 +281,8 @@ static void test_weights(void **state) {
   assert_int_equal(tr_frequent_merge(&items, &other, &err), TR_OVERFLOW);
   assert_int_equal(items.active, 1);
   assert_int_equal(tr_frequent_add(&items, &two, 5, &err), TR_OK);
+  assert_int_equal(tr_frequent_add_short(&items, &two), 0);
+  assert_int_equal(items.weight, INT64_MAX);
   tr_frequent_free(&items);
   tr_frequent_free(&other);
 }
@@ -422,7 +507,8 @@ int main(void) {
       cmocka_unit_test(test_weights),          cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_damage_is_named),  cmocka_unit_test(test_out_of_memory),
       cmocka_unit_test(test_top_count),        cmocka_unit_test(test_mixed_accumulator),
-      cmocka_unit_test(test_as_many_as_asked),
+      cmocka_unit_test(test_as_many_as_asked), cmocka_unit_test(test_quick_adding),
+      cmocka_unit_test(test_same_hashes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
