@@ -24,7 +24,6 @@ const char *const tr_bundle_state_names[TR_BUNDLE_STATES] = {
 
 /* In the order of the columns in job.c. */
 enum {
-  NUMBER,
   START,
   END,
   STATE,
@@ -56,43 +55,62 @@ void tr_bundle_free(tr_bundle *bundle) {
 
 /* --- Reading ------------------------------------------------------------------------------ */
 
-static tr_code read_bytes(sqlite3_stmt *stmt, int column, tr_buffer *buffer, tr_error *err) {
-  int type = sqlite3_column_type(stmt, column);
-  const void *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_column_text(stmt, column)
-                                          : sqlite3_column_blob(stmt, column);
-  size_t size = (size_t)sqlite3_column_bytes(stmt, column);
+/* A row's values: asked for once, and then without the connection's mutex, which is held (we are in a call). */
+typedef sqlite3_value *row_values[COLUMNS];
+
+static tr_code read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *err) {
+  int type = sqlite3_value_type(value);
+  if (type == SQLITE_NULL) {
+    buffer->size = 0;
+    return TR_OK;
+  }
+  const void *bytes =
+      type == SQLITE_TEXT ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
+  size_t size = (size_t)sqlite3_value_bytes(value);
   if (bytes == NULL && size > 0) return tr_error_no_memory(err);
   return tr_buffer_set(buffer, (tr_bytes){bytes, size}, err);
 }
 
-static tr_code read_state(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
-  if (sqlite3_column_type(stmt, STATE) == SQLITE_NULL) {
+/* Where it begins, as SQL. */
+static const char *start_of(const tr_bundle *bundle, tr_literal literal) {
+  tr_value start = tr_value_blob(tr_buffer_bytes(&bundle->start));
+  return tr_value_literal(&start, literal);
+}
+
+tr_code tr_bundle_error(const tr_bundle *bundle, const char *what, tr_error *err) {
+  tr_literal start;
+  return tr_error_set(err, TR_CORRUPT, "bundle %s %s", start_of(bundle, start), what);
+}
+
+tr_code tr_bundle_refuse_record(const tr_bundle *bundle, tr_error *err) {
+  return tr_bundle_error(bundle, "has a record that is damaged", err);
+}
+
+static tr_code read_state(sqlite3_value *value, tr_bundle *bundle, tr_error *err) {
+  tr_literal start;
+  if (sqlite3_value_type(value) == SQLITE_NULL) {
     return tr_error_ignored(err, "a bundle's state cannot be read");
   }
-  const char *text = (const char *)sqlite3_column_text(stmt, STATE);
+  const char *text = (const char *)sqlite3_value_text(value);
   if (text == NULL) return tr_error_no_memory(err);
   for (int i = 0; i < TR_BUNDLE_STATES; i++) {
     if (strcmp(text, tr_bundle_state_names[i]) != 0) continue;
     bundle->state = (tr_bundle_state)i;
     return TR_OK;
   }
-  return tr_error_set(err, TR_CORRUPT, "bundle %lld has the state '%s', which there is not",
-                      (long long)bundle->number, text);
+  return tr_error_set(err, TR_CORRUPT, "bundle %s has the state '%s', which there is not",
+                      start_of(bundle, start), text);
 }
 
-static int is_null(sqlite3_stmt *stmt, int column) {
-  return sqlite3_column_type(stmt, column) == SQLITE_NULL;
-}
-
-static tr_code is_damaged(const tr_bundle *bundle, const char *what, tr_error *err) {
-  return tr_error_set(err, TR_CORRUPT, "bundle %lld %s", (long long)bundle->number, what);
+static int is_null(sqlite3_value *value) {
+  return sqlite3_value_type(value) == SQLITE_NULL;
 }
 
 /* What may stand in a column: NULL always, while nobody holds the bundle, or never. */
 typedef enum column_need { OPTIONAL, OF_CLAIMED, ALWAYS } column_need;
 
 /* Whether each column holds what bind() writes. Damaged numbers would overflow, or be no time at all. */
-static tr_code check_columns(sqlite3_stmt *stmt, const tr_bundle *bundle, tr_error *err) {
+static tr_code check_columns(const row_values values, const tr_bundle *bundle, tr_error *err) {
   static const struct {
     int column;
     const char *name;
@@ -119,8 +137,9 @@ static tr_code check_columns(sqlite3_stmt *stmt, const tr_bundle *bundle, tr_err
       {RECORD, "record", SQLITE_BLOB, OPTIONAL, 0, 0},
   };
   for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-    int type = sqlite3_column_type(stmt, columns[i].column);
-    int64_t integer = type == SQLITE_INTEGER ? sqlite3_column_int64(stmt, columns[i].column) : 0;
+    sqlite3_value *value = values[columns[i].column];
+    int type = sqlite3_value_type(value);
+    int64_t integer = type == SQLITE_INTEGER ? sqlite3_value_int64(value) : 0;
     int may_be_null = columns[i].need == OPTIONAL ||
                       (columns[i].need == OF_CLAIMED && bundle->state != TR_BUNDLE_CLAIMED);
     if (type == SQLITE_NULL ? may_be_null
@@ -130,10 +149,10 @@ static tr_code check_columns(sqlite3_stmt *stmt, const tr_bundle *bundle, tr_err
       continue;
     }
     tr_literal literal;
-    tr_value value = tr_value_of_column(stmt, columns[i].column);
-    return tr_error_set(err, TR_CORRUPT, "bundle %lld is damaged: %s = %s",
-                        (long long)bundle->number, columns[i].name,
-                        tr_value_literal(&value, literal));
+    tr_literal start;
+    tr_value wrong = tr_value_of_sqlite(value);
+    return tr_error_set(err, TR_CORRUPT, "bundle %s is damaged: %s = %s", start_of(bundle, start),
+                        columns[i].name, tr_value_literal(&wrong, literal));
   }
   return TR_OK;
 }
@@ -146,41 +165,42 @@ static tr_code check_range(const tr_bundle *bundle, tr_error *err) {
   tr_bytes end = tr_buffer_bytes(&bundle->end);
   int is_open = end.size == 0;
   if (is_open && (bundle->state != TR_BUNDLE_PENDING || bundle->keys >= 0)) {
-    return is_damaged(bundle, "has no end, and is not the rest of the table", err);
+    return tr_bundle_error(bundle, "has no end, and is not the rest of the table", err);
   }
-  if (!is_open && bundle->keys < 0) return is_damaged(bundle, "was never counted", err);
+  if (!is_open && bundle->keys < 0) return tr_bundle_error(bundle, "was never counted", err);
   if (!is_open && tr_bytes_compare(tr_buffer_bytes(&bundle->start), end) >= 0) {
-    return is_damaged(bundle, "holds no key: it ends where it begins, or before", err);
+    return tr_bundle_error(bundle, "holds no key: it ends where it begins, or before", err);
   }
   if (!tr_key_record_may_be(tr_buffer_bytes(&bundle->record))) {
-    return is_damaged(bundle, "has a record that is none", err);
+    return tr_bundle_error(bundle, "has a record that is none", err);
   }
   return TR_OK;
 }
 
 tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
-  bundle->number = sqlite3_column_int64(stmt, NUMBER);
-  bundle->keys = is_null(stmt, KEYS) ? -1 : sqlite3_column_int64(stmt, KEYS);
-  bundle->claims = sqlite3_column_int64(stmt, CLAIMS);
-  bundle->failures = sqlite3_column_int64(stmt, FAILURES);
-  bundle->has_worker = !is_null(stmt, WORKER);
-  bundle->lease = sqlite3_column_int64(stmt, LEASE);
-  bundle->since = sqlite3_column_int64(stmt, SINCE);
-  bundle->until = sqlite3_column_int64(stmt, UNTIL);
-  bundle->lease_length = sqlite3_column_int64(stmt, LEASE_LENGTH);
-  bundle->claimed_at = sqlite3_column_int64(stmt, CLAIMED_AT);
-  bundle->finished_at = sqlite3_column_int64(stmt, FINISHED_AT);
-  bundle->seconds = is_null(stmt, SECONDS) ? -1 : sqlite3_column_double(stmt, SECONDS);
-  bundle->has_message = !is_null(stmt, MESSAGE);
-  const char *boot = (const char *)sqlite3_column_text(stmt, BOOT);
+  row_values values;
+  for (int i = 0; i < COLUMNS; i++) values[i] = sqlite3_column_value(stmt, i);
+  bundle->keys = is_null(values[KEYS]) ? -1 : sqlite3_value_int64(values[KEYS]);
+  bundle->claims = sqlite3_value_int64(values[CLAIMS]);
+  bundle->failures = sqlite3_value_int64(values[FAILURES]);
+  bundle->has_worker = !is_null(values[WORKER]);
+  bundle->lease = sqlite3_value_int64(values[LEASE]);
+  bundle->since = sqlite3_value_int64(values[SINCE]);
+  bundle->until = sqlite3_value_int64(values[UNTIL]);
+  bundle->lease_length = sqlite3_value_int64(values[LEASE_LENGTH]);
+  bundle->claimed_at = sqlite3_value_int64(values[CLAIMED_AT]);
+  bundle->finished_at = sqlite3_value_int64(values[FINISHED_AT]);
+  bundle->seconds = is_null(values[SECONDS]) ? -1 : sqlite3_value_double(values[SECONDS]);
+  bundle->has_message = !is_null(values[MESSAGE]);
+  const char *boot = is_null(values[BOOT]) ? NULL : (const char *)sqlite3_value_text(values[BOOT]);
   sqlite3_snprintf(sizeof bundle->boot, bundle->boot, "%s", boot == NULL ? "" : boot);
-  tr_code code = read_state(stmt, bundle, err);
-  if (code == TR_OK) code = check_columns(stmt, bundle, err);
-  if (code == TR_OK) code = read_bytes(stmt, START, &bundle->start, err);
-  if (code == TR_OK) code = read_bytes(stmt, END, &bundle->end, err);
-  if (code == TR_OK) code = read_bytes(stmt, WORKER, &bundle->worker, err);
-  if (code == TR_OK) code = read_bytes(stmt, MESSAGE, &bundle->message, err);
-  if (code == TR_OK) code = read_bytes(stmt, RECORD, &bundle->record, err);
+  tr_code code = read_bytes(values[START], &bundle->start, err);
+  if (code == TR_OK) code = read_state(values[STATE], bundle, err);
+  if (code == TR_OK) code = check_columns(values, bundle, err);
+  if (code == TR_OK) code = read_bytes(values[END], &bundle->end, err);
+  if (code == TR_OK) code = read_bytes(values[WORKER], &bundle->worker, err);
+  if (code == TR_OK) code = read_bytes(values[MESSAGE], &bundle->message, err);
+  if (code == TR_OK) code = read_bytes(values[RECORD], &bundle->record, err);
   return code == TR_OK ? check_range(bundle, err) : code;
 }
 
@@ -199,10 +219,18 @@ static tr_value integer_or_null(int has_value, int64_t integer) {
   return has_value ? tr_value_integer(integer) : tr_value_null();
 }
 
+/* The bundle stays as it is until the statement has run: nothing is copied. */
+static int bind_borrowed(sqlite3_stmt *stmt, int index, const tr_value *value) {
+  if (value->type < TR_TEXT) return tr_bind_value(stmt, index, value);
+  const char *bytes = value->bytes.size == 0 ? "" : (const char *)value->bytes.data;
+  int size = (int)value->bytes.size;
+  return value->type == TR_TEXT ? sqlite3_bind_text(stmt, index, bytes, size, SQLITE_STATIC)
+                                : sqlite3_bind_blob(stmt, index, bytes, size, SQLITE_STATIC);
+}
+
 static int bind(sqlite3_stmt *stmt, int first, const tr_bundle *bundle) {
   int was_claimed = bundle->claimed_at != 0;
   tr_value values[COLUMNS] = {
-      [NUMBER] = integer_or_null(bundle->number != 0, bundle->number),
       [START] = tr_value_blob(tr_buffer_bytes(&bundle->start)),
       [END] = tr_value_blob(tr_buffer_bytes(&bundle->end)),
       [STATE] = tr_value_text(tr_bytes_of_text(tr_bundle_state_names[bundle->state])),
@@ -223,7 +251,7 @@ static int bind(sqlite3_stmt *stmt, int first, const tr_bundle *bundle) {
   if (bundle->record.size > 0) values[RECORD] = tr_value_blob(tr_buffer_bytes(&bundle->record));
   int rc = SQLITE_OK;
   for (int i = 0; i < COLUMNS && rc == SQLITE_OK; i++) {
-    rc = tr_bind_value(stmt, first + i, &values[i]);
+    rc = bind_borrowed(stmt, first + i, &values[i]);
   }
   return rc;
 }
@@ -239,14 +267,13 @@ static tr_code write_by(tr_job *job, tr_job_sql sql, const tr_bundle *first,
   return tr_job_run(job, stmt, err);
 }
 
-tr_code tr_bundle_update(tr_job *job, const tr_bundle *bundle, tr_error *err) {
-  return write_by(job, TR_BUNDLE_UPDATE, bundle, NULL, err);
+tr_code tr_bundle_write(tr_job *job, const tr_bundle *bundle, tr_error *err) {
+  return write_by(job, TR_BUNDLE_WRITE_ONE, bundle, NULL, err);
 }
 
 tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
                          tr_error *err) {
-  return write_by(job, second == NULL ? TR_BUNDLE_WRITE_ONE : TR_BUNDLE_WRITE_TWO, first, second,
-                  err);
+  return write_by(job, TR_BUNDLE_WRITE_TWO, first, second, err);
 }
 
 void tr_bundle_let_go(tr_bundle *bundle) {
@@ -317,16 +344,18 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
                       err);
 }
 
-int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err) {
-  tr_value start = tr_value_blob(tr_buffer_bytes(&range->start));
+int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err) {
+  tr_value value = tr_value_blob(start);
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_OF_START, &stmt, err) != TR_OK) return -1;
-  int rc = tr_bind_value(stmt, 1, &start);
-  if (rc != SQLITE_OK) {
-    tr_error_of_sqlite(err, job->db, rc);
-    return -1;
-  }
-  int is_found = tr_bundle_step(job, stmt, bundle, err);
+  int rc = tr_bind_value(stmt, 1, &value);
+  if (rc == SQLITE_OK) return tr_bundle_step(job, stmt, bundle, err);
+  tr_error_of_sqlite(err, job->db, rc);
+  return -1;
+}
+
+int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err) {
+  int is_found = tr_bundle_find_start(job, tr_buffer_bytes(&range->start), bundle, err);
   if (is_found != 1) return is_found;
   return tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) == 0;
 }

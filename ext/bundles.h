@@ -21,9 +21,8 @@ typedef enum tr_bundle_state {
 extern const char *const tr_bundle_state_names[TR_BUNDLE_STATES];
 
 typedef struct tr_bundle {
-  int64_t number; /* the row's; 0: it is to be a new row */
-  tr_buffer start;
-  tr_buffer end; /* empty: no upper bound */
+  tr_buffer start; /* no other begins there: by this its row is found, and replaced */
+  tr_buffer end;   /* empty: no upper bound */
   tr_bundle_state state;
   int64_t keys;     /* how many keys it had when they were counted; -1: never counted */
   int64_t claims;   /* how often it, or what it was cut from, was claimed */
@@ -57,21 +56,27 @@ void tr_bundle_free(tr_bundle *bundle);
 */
 tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
 
-/* Writes a bundle whose row is there and begins where it did. */
-tr_code tr_bundle_update(tr_job *job, const tr_bundle *bundle, tr_error *err);
+/* Writes a bundle, in place of the one that began where it does, or as a new one. */
+tr_code tr_bundle_write(tr_job *job, const tr_bundle *bundle, tr_error *err);
 
-/*
-** Writes one or two bundles, in one statement: all or nothing. With two, the first must be the one whose
-** row is there, so that its range has shrunk before the second takes the rest.
-*/
+/* The same of two, in one statement: all or nothing. */
 tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
                          tr_error *err);
+
+/* What is wrong with a bundle, behind the name that errors give it: `bundle x'8000' is damaged`. TR_CORRUPT. */
+tr_code tr_bundle_error(const tr_bundle *bundle, const char *what, tr_error *err);
 
 /* Steps a TR_BUNDLE_... statement that gives at most one row: 1 `*bundle` is read, 0 none, -1. */
 int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
 
-/* Finds the bundle of just that range: 1 `*bundle` is read, 0 there is none, -1. */
+/* Finds the bundle that begins there: 1 `*bundle` is read, 0 there is none, -1. */
+int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err);
+
+/* The same, of just that range. */
 int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err);
+
+/* What to say of a bundle in whose record a run is_damaged was met. TR_CORRUPT. */
+tr_code tr_bundle_refuse_record(const tr_bundle *bundle, tr_error *err);
 
 /* Nobody holds it from here on. */
 void tr_bundle_let_go(tr_bundle *bundle);

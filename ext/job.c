@@ -247,6 +247,9 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
   " ELSE ?3 BETWEEN claimed_at - (until - since) / 1000 + 1" \
   " AND claimed_at + (until - since) / 1000 - 1 END, 0)"
 
+/* Bundles that are not done. Of these there is an index, which SQLite only uses where it reads just this term. */
+#define LIVE "state <> 'done' AND "
+
 static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_BEGIN] = "BEGIN",
     [TR_JOB_COMMIT] = "COMMIT",
@@ -262,24 +265,26 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
         "SELECT id, schema_version, source_key, declaration, keys_timed, seconds_timed FROM #",
     [TR_JOB_TIME] = "UPDATE # SET keys_timed = ?1, seconds_timed = ?2",
     [TR_BUNDLE_EXPIRED] =
-        /* An aggregate, for which SQLite need not sort: `bundle` is of the row with the least `until`. */
-    "SELECT bundle, min(until) FROM @ WHERE state = 'claimed' AND " EXPIRED,
-    [TR_BUNDLE_OF_NUMBER] = "SELECT $ FROM @ WHERE bundle = ?1",
-    [TR_BUNDLE_FRESH] = "SELECT $ FROM @ WHERE state = 'pending' AND keys IS NULL LIMIT 1",
-    [TR_BUNDLE_LARGEST] = "SELECT $ FROM @ WHERE state = 'pending' AND keys >= 0"
-                          " ORDER BY keys DESC, bundle LIMIT 1",
+        /* An aggregate, for which SQLite need not sort: `start_key` is of the row with the least `until`. */
+    "SELECT start_key, min(until) FROM @ WHERE " LIVE "state = 'claimed' AND " EXPIRED,
+    [TR_BUNDLE_FRESH] = "SELECT $ FROM @ WHERE " LIVE "state = 'pending' AND keys IS NULL LIMIT 1",
+    [TR_BUNDLE_LARGEST] = "SELECT $ FROM @ WHERE " LIVE "state = 'pending' AND keys >= 0"
+                          " ORDER BY keys DESC LIMIT 1",
     [TR_BUNDLE_OF_START] = "SELECT $ FROM @ WHERE start_key = ?1",
     [TR_BUNDLE_NEXT_DONE] = "SELECT $ FROM @ WHERE +state = 'done' AND start_key >= ?1"
                             " ORDER BY start_key LIMIT 1",
-    [TR_BUNDLE_RETRY_ALL] = "UPDATE @ SET state = 'pending', failures = 0 WHERE state = 'failed'",
+    [TR_BUNDLE_RETRY_ALL] = "UPDATE @ SET state = 'pending', failures = 0"
+                            " WHERE " LIVE "state = 'failed'",
     [TR_BUNDLE_ALL] = "SELECT $ FROM @ ORDER BY start_key",
-    [TR_BUNDLE_WORKERS] = "SELECT count(DISTINCT worker) FROM @ WHERE state = 'claimed'"
+    [TR_BUNDLE_WORKERS] = "SELECT count(DISTINCT worker) FROM @ WHERE " LIVE "state = 'claimed'"
                           " AND worker <> ?4 AND NOT " EXPIRED,
     [TR_JOB_COUNTS] =
-        "SELECT state, count(*), total(keys), count(*) - count(keys) FROM @ GROUP BY state",
+        "SELECT state, count(*), total(keys), count(*) - count(keys) FROM @ WHERE state <> 'done'"
+        " GROUP BY state UNION ALL"
+        " SELECT 'done', count(*), total(keys), count(*) - count(keys) FROM @ WHERE state = 'done'",
     [TR_JOB_RECENT] = "SELECT total(keys), min(claimed_at), max(finished_at) FROM"
                       " (SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
-                      " ORDER BY bundle DESC LIMIT 200)",
+                      " ORDER BY start_key DESC LIMIT 200)",
     /* Without an upper bound: to compare each rowid with it takes as long as to skip over it. */
     [TR_SOURCE_ROWIDS] = "SELECT % FROM & WHERE % >= ?1 ORDER BY % LIMIT 2 OFFSET ?2",
     [TR_SOURCE_VERSION] = "PRAGMA ~.schema_version",
@@ -287,9 +292,9 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
 
 /* The columns of a bundle, in the order in which bundles.c reads and binds them. */
 static const char *const columns[] = {
-    "bundle",       "start_key",  "end_key",     "state",   "keys",    "claims",
-    "failures",     "worker",     "lease",       "boot",    "since",   "until",
-    "lease_length", "claimed_at", "finished_at", "seconds", "message", "record",
+    "start_key",  "end_key",     "state",   "keys",    "claims", "failures",
+    "worker",     "lease",       "boot",    "since",   "until",  "lease_length",
+    "claimed_at", "finished_at", "seconds", "message", "record",
 };
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -318,32 +323,14 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
   }
 }
 
-/* Rows by their numbers: new ones are added, others replaced, all in one statement. */
+/* Rows by where they begin: new ones are added, others replaced, all in one statement. */
 static void append_write(const tr_job *job, int rows, sqlite3_str *sql) {
-  tr_job_append_sql(job, "INSERT INTO @($) VALUES ", sql);
-  for (int row = 0; row < rows; row++) {
-    for (int i = 0; i < COLUMNS; i++) {
-      sqlite3_str_appendf(sql, "%s?%d",
-                          i > 0      ? ", "
-                          : row == 0 ? "("
-                                     : "), (",
-                          row * COLUMNS + i + 1);
-    }
+  tr_job_append_sql(job, "REPLACE INTO @($) VALUES ", sql);
+  for (int i = 0; i < rows * COLUMNS; i++) {
+    int is_first = i % COLUMNS == 0;
+    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "(" : is_first ? "), (" : ", ", i + 1);
   }
-  sqlite3_str_appendall(sql, ") ON CONFLICT(bundle) DO UPDATE SET ");
-  for (int i = 1; i < COLUMNS; i++) {
-    sqlite3_str_appendf(sql, "%s%s = excluded.%s", i == 1 ? "" : ", ", columns[i], columns[i]);
-  }
-}
-
-/* A row that is there, whose start stays: so the index of the starts is not written. */
-static void append_update(const tr_job *job, sqlite3_str *sql) {
-  enum { BUNDLE, START, NEXT };
-  tr_job_append_sql(job, "UPDATE @ SET ", sql);
-  for (int i = NEXT; i < COLUMNS; i++) {
-    sqlite3_str_appendf(sql, "%s%s = ?%d", i == NEXT ? "" : ", ", columns[i], i + 1);
-  }
-  sqlite3_str_appendf(sql, " WHERE %s = ?%d", columns[BUNDLE], BUNDLE + 1);
+  sqlite3_str_appendall(sql, ")");
 }
 
 tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr_error *err) {
@@ -351,7 +338,6 @@ tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr
   if (job->statements[number] == NULL) {
     sqlite3_str *sql = sqlite3_str_new(job->db);
     switch (number) {
-    case TR_BUNDLE_UPDATE: append_update(job, sql); break;
     case TR_BUNDLE_WRITE_ONE: append_write(job, 1, sql); break;
     case TR_BUNDLE_WRITE_TWO: append_write(job, 2, sql); break;
     default: tr_job_append_sql(job, texts[number], sql);
@@ -527,7 +513,7 @@ static tr_code read_row(tr_job *job, const char *function, sqlite3_stmt **stmt, 
     return tr_error_ignored(err, "a job's own row cannot be read");
   }
   int64_t version = sqlite3_column_int64(*stmt, 1);
-  if (version == TR_JOB_SCHEMA_VERSION) return TR_OK;
+  if (version >= 1 && version <= TR_JOB_SCHEMA_VERSION) return TR_OK;
   sqlite3_reset(*stmt);
   return tr_error_set(err, TR_INVALID_STATE,
                       "%s: job %s has tables of version %lld; this tranche knows version %d",
@@ -630,12 +616,25 @@ tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
   }
 }
 
+/* Takes the write lock, where the caller's transaction has not taken it before (older hosts do not say). */
+static tr_code lock(tr_job *job, tr_error *err) {
+#if SQLITE_VERSION_NUMBER >= 3034000
+  if (sqlite3_libversion_number() >= 3034000 &&
+      sqlite3_txn_state(job->db, job->schema) == SQLITE_TXN_WRITE) {
+    return TR_OK;
+  }
+#endif
+  return tr_job_do(job, TR_JOB_LOCK, err);
+}
+
 tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
                      tr_error *err) {
   *transaction = (tr_job_transaction){0};
   tr_code code = open_scope(job, function, transaction, err);
   if (code != TR_OK) return code;
-  code = tr_job_do(job, TR_JOB_LOCK, err);
+  job->is_in_call = 1;
+  job->has_current_source = 0;
+  code = lock(job, err);
   if (code == TR_OK) code = tr_job_look(job, function, transaction, err);
   tr_moment_now(&transaction->now);
   if (code == TR_OK) return TR_OK;
@@ -646,6 +645,7 @@ tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *tran
 
 tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code,
                    tr_error *err) {
+  job->is_in_call = job->has_current_source = 0;
   if (code == TR_OK) code = keep(job, transaction, err);
   if (code != TR_OK) take_back(job, transaction);
   return code;

@@ -30,8 +30,11 @@
 #include "host/sqlite_host.h"
 #include "host/statement_reader.h"
 
-/* Of the shadow tables; stored in NAME_job. */
-#define TR_JOB_SCHEMA_VERSION 1
+/*
+** Of the shadow tables; stored in NAME_job. Version 1 numbered its bundles, and had an index of their starts and one
+** of all states: three times as many pages to write for each. All statements are true of its tables too.
+*/
+#define TR_JOB_SCHEMA_VERSION 2
 
 /* The statements of a job; their texts are in job.c. */
 typedef enum tr_job_sql {
@@ -46,12 +49,10 @@ typedef enum tr_job_sql {
   TR_JOB_READ,
   TR_JOB_TIME,
   TR_BUNDLE_EXPIRED,
-  TR_BUNDLE_OF_NUMBER,
   TR_BUNDLE_FRESH,
   TR_BUNDLE_LARGEST,
   TR_BUNDLE_OF_START,
   TR_BUNDLE_NEXT_DONE,
-  TR_BUNDLE_UPDATE,
   TR_BUNDLE_WRITE_ONE,
   TR_BUNDLE_WRITE_TWO,
   TR_BUNDLE_RETRY_ALL,
@@ -89,6 +90,8 @@ typedef struct tr_job {
   tr_source_table source;
   tr_statement_reader *keys; /* walks the keys of the source, and nothing else */
   int gaps;                  /* how many claims not to try the short way for unbroken rowids */
+  int is_in_call;         /* between tr_job_begin and tr_job_end, and no other connection writes */
+  int has_current_source; /* the source was looked at in this call */
   sqlite3_stmt *statements[TR_JOB_STATEMENTS];
 } tr_job;
 

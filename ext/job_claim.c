@@ -34,7 +34,7 @@ static void walk_free(walk *w) {
   tr_key_record_free(&w->record);
 }
 
-/* The rowid at `offset` from `first` on, and the one behind that: how many of them there are, or -1. */
+/* The rowid at `offset` from the bound `first` on, and the one behind: how many of them there are, or -1. */
 static int find_rowids(tr_job *job, int64_t first, int64_t offset, int64_t rowids[2],
                        tr_error *err) {
   sqlite3_stmt *stmt;
@@ -69,7 +69,6 @@ static int walk_unbroken(tr_job *job, const tr_bundle *range, int64_t limit, wal
                          tr_error *err) {
   enum { WORTH_IT = 50, REST = 16 };
   int64_t bounds[2] = {INT64_MIN, INT64_MAX};
-  int64_t first[2] = {0};
   int64_t last[2] = {0};
   int may_have_so_many = range->keys < 0 || range->keys >= limit;
   if (!w->record.is_rowid || limit < WORTH_IT || !may_have_so_many) return 0;
@@ -80,17 +79,24 @@ static int walk_unbroken(tr_job *job, const tr_bundle *range, int64_t limit, wal
   if (!read_bound(&range->start, &bounds[0]) || !read_bound(&range->end, &bounds[1])) return 0;
   if (bounds[1] == INT64_MIN) return 0;
   if (range->end.size > 0) bounds[1]--;
-  int count = find_rowids(job, bounds[0], 0, first, err);
-  if (count > 0) count = find_rowids(job, first[0], limit - 1, last, err);
+  int count = find_rowids(job, bounds[0], limit - 1, last, err);
   if (count <= 0 || last[0] > bounds[1]) return count < 0 ? -1 : 0;
-  if ((uint64_t)last[0] - (uint64_t)first[0] != (uint64_t)limit - 1) {
+  int64_t first = bounds[0];
+  if ((uint64_t)last[0] - (uint64_t)first != (uint64_t)limit - 1) {
+    /* Not from the bound on; but perhaps from the first that is there. */
+    int64_t there[2];
+    int found = find_rowids(job, bounds[0], 0, there, err);
+    if (found < 1) return found;
+    first = there[0];
+  }
+  if ((uint64_t)last[0] - (uint64_t)first != (uint64_t)limit - 1) {
     job->gaps = REST;
     return 0;
   }
   uint8_t key[TR_ROWID_KEY_SIZE];
   tr_byte_key_of_rowid(last[0], key);
   if (tr_buffer_set(&w->last, (tr_bytes){key, sizeof key}, err) != TR_OK) return -1;
-  tr_key_record_add_run(&w->record, first[0], last[0]);
+  tr_key_record_add_run(&w->record, first, last[0]);
   w->count = limit;
   w->has_more = count == 2 && last[1] <= bounds[1];
   return 1;
@@ -154,6 +160,12 @@ static int bind_moment(sqlite3_stmt *stmt, const tr_moment *now) {
   return rc;
 }
 
+static tr_code copy_start(sqlite3_stmt *stmt, tr_buffer *start, tr_error *err) {
+  tr_bytes bytes = {sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0)};
+  if (bytes.data == NULL && bytes.size > 0) return tr_error_no_memory(err);
+  return tr_buffer_set(start, bytes, err);
+}
+
 static int find_expired(tr_job *job, const tr_moment *now, tr_bundle *range, tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_EXPIRED, &stmt, err) != TR_OK) return -1;
@@ -161,12 +173,11 @@ static int find_expired(tr_job *job, const tr_moment *now, tr_bundle *range, tr_
   if (rc == SQLITE_OK) {
     int has_row = tr_job_step(job, stmt, err);
     int is_found = has_row == 1 && sqlite3_column_type(stmt, 0) != SQLITE_NULL;
-    int64_t number = sqlite3_column_int64(stmt, 0);
+    tr_code code = is_found ? copy_start(stmt, &range->start, err) : TR_OK;
     sqlite3_reset(stmt);
     if (!is_found) return has_row < 0 ? -1 : 0;
-    if (tr_job_statement(job, TR_BUNDLE_OF_NUMBER, &stmt, err) != TR_OK) return -1;
-    rc = sqlite3_bind_int64(stmt, 1, number);
-    if (rc == SQLITE_OK) return tr_bundle_step(job, stmt, range, err);
+    return code == TR_OK ? tr_bundle_find_start(job, tr_buffer_bytes(&range->start), range, err)
+                         : -1;
   }
   tr_error_of_sqlite(err, job->db, rc);
   return -1;
@@ -250,13 +261,12 @@ static tr_code lease_to(tr_bundle *bundle, int64_t mark, const tr_job_transactio
 }
 
 /*
-** Makes `part` the beginning of `range` up to the last key that was walked, and `range` the rest. The part
-** keeps the row, and the rest gets a new one: so both are where the last claim wrote, and each claim writes
-** few pages, however many bundles there are.
+** Makes `part` the beginning of `range` up to the last key that was walked, and `range` the rest. The rows lie
+** in the order of their keys: so both are where the last claim wrote, and each claim writes few pages, however
+** many bundles there are.
 */
 static tr_code cut(tr_job *job, tr_bundle *range, const walk *w, tr_bundle *part, tr_error *err) {
-  *part = (tr_bundle){
-      .number = range->number, .claims = range->claims, .failures = range->failures, .seconds = -1};
+  *part = (tr_bundle){.claims = range->claims, .failures = range->failures, .seconds = -1};
   tr_code code = tr_buffer_set(&part->start, tr_buffer_bytes(&range->start), err);
   if (code == TR_OK) {
     code = tr_job_key_behind(job, tr_buffer_bytes(&w->last), &part->end, err);
@@ -267,7 +277,6 @@ static tr_code cut(tr_job *job, tr_bundle *range, const walk *w, tr_bundle *part
     code = tr_buffer_set(&part->message, tr_buffer_bytes(&range->message), err);
   }
   if (code != TR_OK) return code;
-  range->number = 0;
   range->state = TR_BUNDLE_PENDING;
   tr_bundle_let_go(range);
   range->record.size = 0;
@@ -292,8 +301,8 @@ static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr
   if (code == TR_OK) code = lease_to(bundle, tr_jobs_mark(job->jobs), transaction, claim, err);
   if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
   if (code == TR_OK) {
-    code = rest == NULL ? tr_bundle_update(job, bundle, err)
-                        : tr_bundles_write(job, bundle, rest, err);
+    code =
+        rest == NULL ? tr_bundle_write(job, bundle, err) : tr_bundles_write(job, bundle, rest, err);
   }
   return code;
 }
@@ -309,7 +318,7 @@ static tr_code finish_empty(tr_job *job, const tr_job_transaction *transaction, 
   range->finished_at = transaction->now.wall;
   range->lease = 0;
   range->record.size = 0;
-  return tr_bundle_update(job, range, err);
+  return tr_bundle_write(job, range, err);
 }
 
 /* --- Claiming ----------------------------------------------------------------------------- */
@@ -363,7 +372,8 @@ typedef struct search {
   int skips_fresh; /* the range without an end was found empty */
   int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
   int is_expired; /* the range that was found is one whose lease ran out */
-  int64_t number; /* its number; -1: none was found yet */
+  int has_found;  /* a range; where it began: */
+  tr_buffer start;
 } search;
 
 /*
@@ -390,19 +400,21 @@ static int find_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *r
 */
 static int find_next_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *range,
                            tr_error *err) {
-  int64_t number = s->number;
   int was_expired = s->is_expired;
   int is_found = find_range(job, now, s, range, err);
   if (is_found != 1) return is_found;
-  s->number = range->number;
-  if (range->number != number || s->is_expired != was_expired) return 1;
+  tr_bytes start = tr_buffer_bytes(&range->start);
+  int is_another = !s->has_found || s->is_expired != was_expired ||
+                   tr_bytes_compare(start, tr_buffer_bytes(&s->start)) != 0;
+  s->has_found = 1;
+  if (is_another) return tr_buffer_set(&s->start, start, err) == TR_OK ? 1 : -1;
   tr_error_ignored(err, "a bundle was not written down");
   return -1;
 }
 
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err) {
-  search s = {.number = -1};
+  search s = {0};
   int result = 0;
   if (tr_job_need_keys(job, claim->function, err) != TR_OK) return -1;
   for (int is_found = 1; is_found == 1 && result == 0;) {
@@ -421,5 +433,6 @@ int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_cl
     }
     tr_bundle_free(&range);
   }
+  tr_buffer_free(&s.start);
   return result;
 }

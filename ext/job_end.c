@@ -29,7 +29,7 @@ tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bu
   bundle->finished_at = transaction->now.wall;
   bundle->lease = 0;
   bundle->has_message = 0;
-  tr_code code = tr_bundle_update(job, bundle, err);
+  tr_code code = tr_bundle_write(job, bundle, err);
   return code == TR_OK ? note_time(job, transaction, bundle->keys, bundle->seconds, err) : code;
 }
 
@@ -43,14 +43,14 @@ tr_code tr_bundle_heartbeat(tr_job *job, const tr_job_transaction *transaction, 
     bundle->claimed_at = now->wall;
   }
   bundle->until = now->ticks + length;
-  return tr_bundle_update(job, bundle, err);
+  return tr_bundle_write(job, bundle, err);
 }
 
 tr_code tr_bundle_give_back(tr_job *job, tr_bundle *bundle, tr_error *err) {
   bundle->state = TR_BUNDLE_PENDING;
   bundle->record.size = 0;
   tr_bundle_let_go(bundle);
-  return tr_bundle_update(job, bundle, err);
+  return tr_bundle_write(job, bundle, err);
 }
 
 /* --- Failures ----------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static tr_code add_empty(tr_job *job, const tr_bundle *like, tr_bytes start, tr_
   if (tr_bytes_compare(start, end) >= 0) return TR_OK;
   tr_code code = tr_buffer_set(&empty.start, start, err);
   if (code == TR_OK) code = tr_buffer_set(&empty.end, end, err);
-  if (code == TR_OK) code = tr_bundles_write(job, &empty, NULL, err);
+  if (code == TR_OK) code = tr_bundle_write(job, &empty, err);
   tr_bundle_free(&empty);
   return code;
 }
@@ -99,7 +99,7 @@ static tr_code fail_key(tr_job *job, tr_bundle *bundle, tr_bytes key, tr_error *
   bundle->state = TR_BUNDLE_FAILED;
   tr_code code = tr_buffer_set(&bundle->start, key, err);
   if (code == TR_OK) code = tr_job_key_behind(job, key, &bundle->end, err);
-  if (code == TR_OK) code = tr_bundles_write(job, bundle, NULL, err);
+  if (code == TR_OK) code = tr_bundle_write(job, bundle, err);
   if (code == TR_OK) code = add_empty(job, bundle, tr_buffer_bytes(&start), key, err);
   if (code == TR_OK) {
     code = add_empty(job, bundle, tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&end), err);
@@ -140,7 +140,7 @@ static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bu
     if (keys == 1) code = tr_job_count_keys(job, start, end, 1, &one, &first, err);
     if (code == TR_OK) {
       code = one == 1 ? fail_key(job, bundle, tr_buffer_bytes(&first), err)
-                      : tr_bundle_update(job, bundle, err);
+                      : tr_bundle_write(job, bundle, err);
     }
   }
   tr_buffer_free(&first);
@@ -161,7 +161,7 @@ tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bu
   bundle->record.size = 0;
   if (bundle->failures < job->max_attempts) {
     tr_bundle_let_go(bundle);
-    return tr_bundle_update(job, bundle, err);
+    return tr_bundle_write(job, bundle, err);
   }
   return give_up(job, transaction, bundle, is_halved, err);
 }

@@ -274,7 +274,7 @@ static tr_code retry_one(tr_job *job, tr_restriction *restriction, int64_t *coun
     bundle.failures = 0;
     bundle.finished_at = 0;
     tr_bundle_let_go(&bundle);
-    code = tr_bundle_update(job, &bundle, err);
+    code = tr_bundle_write(job, &bundle, err);
   }
   if (code == TR_OK) *count = 1;
   tr_bundle_free(&bundle);

@@ -7,21 +7,18 @@
 #include "bundles.h"
 #include "key_record.h"
 
-static tr_code is_wrong(const tr_bundle *bundle, const char *what, tr_error *err) {
-  return tr_error_set(err, TR_CORRUPT, "bundle %lld %s", (long long)bundle->number, what);
-}
-
 /* `end` is where the bundle before ended. */
 static tr_code check_bundle(const tr_bundle *bundle, int is_first, tr_bytes end, tr_error *err) {
   if (is_first && bundle->start.size > 0) {
-    return is_wrong(bundle, "is the first, and does not begin at the lowest key", err);
+    return tr_bundle_error(bundle, "is the first, and does not begin at the lowest key", err);
   }
-  if (!is_first && end.size == 0) return is_wrong(bundle, "lies behind one without an end", err);
+  if (!is_first && end.size == 0)
+    return tr_bundle_error(bundle, "lies behind one without an end", err);
   if (!is_first && tr_bytes_compare(end, tr_buffer_bytes(&bundle->start)) != 0) {
-    return is_wrong(bundle, "does not begin where the one before it ends", err);
+    return tr_bundle_error(bundle, "does not begin where the one before it ends", err);
   }
   if (!tr_key_record_is_whole(tr_buffer_bytes(&bundle->record))) {
-    return tr_key_record_refuse(bundle->number, err);
+    return tr_bundle_refuse_record(bundle, err);
   }
   return TR_OK;
 }

@@ -31,11 +31,10 @@ static void free_cutter(cutter *c) {
 static tr_code add_piece(const cutter *c, const tr_bundle *like, tr_bytes start, tr_bytes end,
                          tr_error *err) {
   tr_bundle piece = *like;
-  piece.number = 0;
   piece.start = piece.end = (tr_buffer){0};
   tr_code code = tr_buffer_set(&piece.start, start, err);
   if (code == TR_OK) code = tr_buffer_set(&piece.end, end, err);
-  if (code == TR_OK) code = tr_bundles_write(c->job, &piece, NULL, err);
+  if (code == TR_OK) code = tr_bundle_write(c->job, &piece, err);
   tr_buffer_free(&piece.start);
   tr_buffer_free(&piece.end);
   return code;
@@ -67,7 +66,7 @@ static tr_code end_piece(cutter *c, tr_error *err) {
   }
   tr_code code =
       tr_buffer_set(&bundle->start, tr_buffer_bytes(is_last ? &c->first : &c->behind), err);
-  if (code == TR_OK) code = tr_bundles_write(c->job, bundle, NULL, err);
+  if (code == TR_OK) code = tr_bundle_write(c->job, bundle, err);
   if (code == TR_OK &&
       tr_bytes_compare(tr_buffer_bytes(&old_start), tr_buffer_bytes(&c->first)) < 0) {
     code = add_piece(c, &before, tr_buffer_bytes(&old_start), tr_buffer_bytes(&c->first), err);
@@ -120,7 +119,7 @@ static tr_code walk(cutter *c, tr_key_runs *runs, tr_key_record *record, int64_t
     if (err != NULL) *err = reason;
   }
   if (code == TR_OK && runs != NULL && runs->is_damaged) {
-    code = tr_key_record_refuse(c->bundle->number, err);
+    code = tr_bundle_refuse_record(c->bundle, err);
   }
   return code == TR_OK ? end_piece(c, err) : code;
 }
@@ -142,7 +141,7 @@ static tr_code compare_hash(cutter *c, tr_key_record *record, int64_t keys, int6
   bundle->seconds = -1;
   bundle->record.size = 0;
   tr_bundle_let_go(bundle);
-  return tr_bundle_update(c->job, bundle, err);
+  return tr_bundle_write(c->job, bundle, err);
 }
 
 static tr_code rescan_bundle(tr_job *job, tr_bundle *bundle, int64_t *keys, int64_t *found,

@@ -30,7 +30,7 @@ static tr_code append_runs(const tr_job *job, const tr_bundle *bundle, tr_row_li
     tr_value row[] = {tr_value_integer(first), tr_value_integer(last)};
     code = tr_row_list_append(rows, row, err);
   }
-  if (code == TR_OK && runs.is_damaged) code = tr_key_record_refuse(bundle->number, err);
+  if (code == TR_OK && runs.is_damaged) code = tr_bundle_refuse_record(bundle, err);
   return code;
 }
 

@@ -162,20 +162,23 @@ static int has_same_schema(tr_job *job, tr_error *err) {
   return is_same;
 }
 
+/* Whether the source is still what was read of it. -1 failed. */
+static int is_current(tr_job *job, const char *function, tr_error *err) {
+  if (!job->has_source) return 0;
+  int is_same = has_same_schema(job, err);
+  return is_same != 0 ? is_same : tr_source_table_is_current(&job->source, job->db, function, err);
+}
+
 tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
-  if (job->has_source) {
-    tr_error reason;
-    int is_same = has_same_schema(job, &reason);
-    if (is_same == 1) return TR_OK;
-    int is_current =
-        is_same < 0 ? -1 : tr_source_table_is_current(&job->source, job->db, function, &reason);
-    if (is_current == 1) return TR_OK;
-    if (is_current < 0) {
-      if (err != NULL) *err = reason;
-      return reason.code;
-    }
-  }
-  return read_source_again(job, function, err);
+  tr_error reason = {0};
+  if (job->has_source && job->has_current_source) return TR_OK;
+  int is_known = is_current(job, function, &reason);
+  tr_code code = is_known == 1   ? TR_OK
+                 : is_known == 0 ? read_source_again(job, function, &reason)
+                                 : reason.code;
+  if (code != TR_OK && err != NULL) *err = reason;
+  job->has_current_source = code == TR_OK && job->is_in_call;
+  return code;
 }
 
 tr_code tr_job_key_behind(const tr_job *job, tr_bytes key, tr_buffer *bound, tr_error *err) {

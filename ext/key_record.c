@@ -114,11 +114,6 @@ static void next_run(tr_key_runs *runs) {
   runs->is_damaged = 1;
 }
 
-tr_code tr_key_record_refuse(int64_t bundle, tr_error *err) {
-  return tr_error_set(err, TR_CORRUPT, "bundle %lld has a record that is damaged",
-                      (long long)bundle);
-}
-
 int tr_key_record_may_be(tr_bytes bytes) {
   if (bytes.size == 0) return 1;
   return bytes.data[0] == RUNS || (bytes.data[0] == HASH && bytes.size == 1 + HASH_SIZE);

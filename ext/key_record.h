@@ -63,9 +63,6 @@ int tr_key_record_may_be(tr_bytes bytes);
 /* Whether they are one from the first to the last. */
 int tr_key_record_is_whole(tr_bytes bytes);
 
-/* What to say of one in which a run is_damaged was met, of bundle `bundle`. TR_CORRUPT. */
-tr_code tr_key_record_refuse(int64_t bundle, tr_error *err);
-
 /* Whether the record has all that lie between the key that was asked for last, which it has, and `end`. */
 int tr_key_runs_reach(const tr_key_runs *runs, tr_bytes end);
 

@@ -63,11 +63,11 @@ static const char *const creation[] = {
     "id TEXT NOT NULL, schema_version INTEGER NOT NULL, source_key TEXT NOT NULL, "
     "declaration TEXT NOT NULL, keys_timed REAL NOT NULL, seconds_timed REAL NOT NULL)",
     "CREATE TABLE @("
-    "bundle INTEGER PRIMARY KEY, start_key BLOB NOT NULL UNIQUE, end_key BLOB NOT NULL, "
+    "start_key BLOB NOT NULL PRIMARY KEY, end_key BLOB NOT NULL, "
     "state TEXT NOT NULL, keys INTEGER, claims INTEGER NOT NULL, failures INTEGER NOT NULL, "
     "worker TEXT, lease INTEGER, boot TEXT, since INTEGER, until INTEGER, lease_length INTEGER, "
-    "claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB, "
-    "UNIQUE (state, keys DESC, bundle))",
+    "claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB) "
+    "WITHOUT ROWID",
     "INSERT INTO # VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, 0, 0)",
     "INSERT INTO @(start_key, end_key, state, claims, failures) VALUES (x'', x'', 'pending', 0, 0)",
 };
@@ -79,9 +79,8 @@ typedef struct creation_values {
   tr_value values[3];
 } creation_values;
 
-static tr_code run(tr_job *job, const char *sql_text, const creation_values *given, tr_error *err) {
-  sqlite3_str *sql = sqlite3_str_new(job->db);
-  tr_job_append_sql(job, sql_text, sql);
+/* Takes `sql` over. */
+static tr_code run_sql(tr_job *job, sqlite3_str *sql, const creation_values *given, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = tr_sql_prepare(job->db, sql, &stmt, err);
   if (code != TR_OK) return code;
@@ -92,6 +91,54 @@ static tr_code run(tr_job *job, const char *sql_text, const creation_values *giv
   if (rc == SQLITE_OK) code = tr_job_run(job, stmt, err);
   if (rc != SQLITE_OK) code = tr_error_of_sqlite(err, job->db, rc);
   sqlite3_finalize(stmt);
+  return code;
+}
+
+static tr_code run(tr_job *job, const char *text, const creation_values *given, tr_error *err) {
+  sqlite3_str *sql = sqlite3_str_new(job->db);
+  tr_job_append_sql(job, text, sql);
+  return run_sql(job, sql, given, err);
+}
+
+/* Whether there is anything of that name in the job's database: 1, 0, or -1. */
+static int is_taken(tr_job *job, const char *name, tr_error *err) {
+  sqlite3_stmt *stmt;
+  sqlite3_str *sql = sqlite3_str_new(job->db);
+  sqlite3_str_appendall(sql, "SELECT 1 FROM ");
+  tr_sql_append_table(sql, job->schema, "sqlite_master");
+  sqlite3_str_appendall(sql, " WHERE name = ?1 COLLATE NOCASE");
+  if (tr_sql_prepare(job->db, sql, &stmt, err) != TR_OK) return -1;
+  int rc = sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+  int has_row = rc == SQLITE_OK ? tr_job_step(job, stmt, err) : -1;
+  if (rc != SQLITE_OK) tr_error_of_sqlite(err, job->db, rc);
+  sqlite3_finalize(stmt);
+  return has_row;
+}
+
+/*
+** The index of the bundles that are not done. An index keeps its name when its table gets another: so NAME_live may
+** be of a job that was renamed; then it is NAME_live_2, and so on.
+*/
+static tr_code create_live_index(tr_job *job, tr_error *err) {
+  char *name = NULL;
+  int taken = 1;
+  for (int number = 1; taken == 1; number++) {
+    sqlite3_free(name);
+    name = number == 1 ? sqlite3_mprintf("%s_live", job->name)
+                       : sqlite3_mprintf("%s_live_%d", job->name, number);
+    if (name == NULL) return tr_error_no_memory(err);
+    taken = is_taken(job, name, err);
+  }
+  tr_code code = taken < 0 ? err->code : TR_OK;
+  if (code == TR_OK) {
+    sqlite3_str *sql = sqlite3_str_new(job->db);
+    sqlite3_str_appendall(sql, "CREATE INDEX ");
+    tr_sql_append_table(sql, job->schema, name);
+    sqlite3_str_appendf(sql, " ON \"%w_bundles\"(state, keys DESC) WHERE state <> 'done'",
+                        job->name);
+    code = run_sql(job, sql, NULL, err);
+  }
+  sqlite3_free(name);
   return code;
 }
 
@@ -106,6 +153,7 @@ static tr_code create_tables(tr_job *job, const tr_scan_table *table, tr_error *
                               tr_value_text(tr_bytes_of_text(declaration))}};
     code = run(job, creation[i], &given, err);
   }
+  if (code == TR_OK) code = create_live_index(job, err);
   sqlite3_free(declaration);
   tr_buffer_free(&key);
   return code;
@@ -264,7 +312,7 @@ static int skip_others(job_cursor *cursor) {
   }
   if (cursor->runs.is_damaged) {
     tr_error err;
-    tr_key_record_refuse(cursor->bundle.number, &err);
+    tr_bundle_refuse_record(&cursor->bundle, &err);
     return tr_vtab_error(cursor->scan.base.pVtab, &err);
   }
   if (cursor->has_runs && tr_key_runs_reach(&cursor->runs, tr_buffer_bytes(&cursor->bundle.end))) {
@@ -322,12 +370,7 @@ static tr_code rename_shadow(tr_job *job, const char *from, const char *suffix, 
   tr_job_append_sql(job, "ALTER TABLE ", sql);
   tr_job_append_sql(job, from, sql);
   sqlite3_str_appendf(sql, " RENAME TO \"%w_%s\"", name, suffix);
-  sqlite3_stmt *stmt;
-  tr_code code = tr_sql_prepare(job->db, sql, &stmt, err);
-  if (code != TR_OK) return code;
-  code = tr_job_run(job, stmt, err);
-  sqlite3_finalize(stmt);
-  return code;
+  return run_sql(job, sql, NULL, err);
 }
 
 static int rename_job(sqlite3_vtab *vtab, const char *name) {

@@ -341,7 +341,7 @@ static void one_claim_halves_one_lost_bundle(void **state) {
                     "INSERT INTO out SELECT id FROM job_bundles, job WHERE state = 'claimed' "
                     "AND job.restriction = byte_key_range(start_key, end_key);");
   database_must(db, "SELECT job_done('job', byte_key_range(start_key, end_key)) FROM "
-                    "(SELECT * FROM job_bundles WHERE state = 'claimed' ORDER BY bundle)");
+                    "(SELECT * FROM job_bundles WHERE state = 'claimed' ORDER BY start_key)");
   const char *bundle;
   while ((bundle = database_text(db, "SELECT job_claim('job', 'w', 10)"))[0] == '{') {
     ask(db, "INSERT INTO out SELECT id FROM job WHERE restriction = '%s'", bundle, "");
