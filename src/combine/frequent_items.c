@@ -344,7 +344,7 @@ int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
   while ((uint64_t)items->cells[at].place * (items->cells[at].hash ^ s.hash) != 0) {
     at = (at + 1) & mask;
   }
-  tr_frequent_cell *cell = &items->cells[at], unused;
+  tr_frequent_cell *cell = &items->cells[at], unused = {0, 0};
   tr_frequent_entry *next = &items->entries[items->active];
   fill_short_entry(next, &s);
   next->count = 0;
