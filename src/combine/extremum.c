@@ -35,9 +35,12 @@ static tr_code add_greatest(const tr_combine *combine, void *state, const tr_val
   return take(state, &inputs[0], 1, err);
 }
 
+/* Whether `x` is to be taken in place of `held`. */
+#define IS_BEYOND(x, held, side) ((side) < 0 ? (x) < (held) : (x) > (held))
+
 /*
-** A number beside one of its own type, and NULL; all else takes the long way. (Equal REALs may be 0.0 and
-** -0.0.)
+** A number beside one of its own type, and NULL; all else takes the long way. (REALs that are equal may be
+** 0.0 and -0.0, but no other two.)
 */
 static inline int add_rows(const tr_combine_rows *rows, int first, int side) {
   for (int i = first; i < rows->count; i++) {
@@ -46,11 +49,9 @@ static inline int add_rows(const tr_combine_rows *rows, int first, int side) {
     if (input->type == TR_NULL) continue;
     if (input->type != held->type) return i;
     if (input->type == TR_INTEGER) {
-      if (side < 0 ? input->integer < held->integer : input->integer > held->integer) {
-        held->integer = input->integer;
-      }
-    } else if (input->type == TR_REAL && input->real != held->real) {
-      if (side < 0 ? input->real < held->real : input->real > held->real) held->real = input->real;
+      if (IS_BEYOND(input->integer, held->integer, side)) held->integer = input->integer;
+    } else if (input->type == TR_REAL && (input->real != 0 || held->real != 0)) {
+      if (IS_BEYOND(input->real, held->real, side)) held->real = input->real;
     } else {
       return i;
     }

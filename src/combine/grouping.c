@@ -369,9 +369,9 @@ static void hash_rows(tr_grouping *grouping, int count) {
   for (int i = 0; i < count; i++) tr_group_row_hash(&grouping->rows[i], grouping->shape.seed);
 }
 
-/* The place in the cache for a word, or a hash: only a guess, so a cheap mix will do. */
+/* The first of the two places in the cache for a word: only a guess, so a cheap mix will do. */
 static inline tr_group **recent_of(const tr_grouping *grouping, uint64_t word) {
-  return &grouping->recent[(word * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - RECENT_LOG)];
+  return &grouping->recent[(word * UINT64_C(0x9e3779b97f4a7c15)) >> (65 - RECENT_LOG) << 1];
 }
 
 static uint64_t mix_of(const tr_group_row *row) {
@@ -384,10 +384,40 @@ static uint64_t mix_of(const tr_group_row *row) {
   return h;
 }
 
+/* The group of a key that is one word, if it was met lately; else NULL. */
+static inline tr_group *recent_of_word(const tr_grouping *grouping, uint64_t word) {
+  tr_group *const *recent = recent_of(grouping, word);
+  if (recent[0] != NULL && tr_group_has_plain_key(recent[0], word)) return recent[0];
+  if (recent[1] != NULL && tr_group_has_plain_key(recent[1], word)) return recent[1];
+  return NULL;
+}
+
+/* The group of an encoded row, from the cache or the one table, where it is made if need be. */
+static tr_code find_or_add(tr_grouping *grouping, tr_group_row *row, tr_group **group,
+                           tr_error *err) {
+  tr_group **recent = recent_of(grouping, mix_of(row));
+  tr_code code = TR_OK;
+  int i = 0;
+  while (i < 2 && (recent[i] == NULL || !tr_group_has_key(recent[i], row->bytes, row->info.size))) {
+    i++;
+  }
+  if (i == 2) {
+    tr_group_row_hash(row, grouping->shape.seed);
+    code = tr_group_table_find_or_add(grouping->table, row, group, err);
+    if (code != TR_OK) return code;
+    recent[1] = recent[0];
+    recent[0] = *group;
+  } else {
+    *group = recent[i];
+  }
+  if (grouping->shared != NULL) tr_group_table_compare_looks(grouping->table, *group, row);
+  return code;
+}
+
 /*
-** The groups of rows in the one table, made where they are not there; most are in the cache. The first pass
-** finds those whose key is one word; what it leaves is encoded, and the second pass finds the rest. (What was
-** just written in bytes is slow to be read in words.)
+** The groups of rows in the one table; most are in the cache. The first pass finds those whose key is one
+** word; what it leaves is encoded, and the second pass finds the rest. (What was just written in bytes is
+** slow to be read in words.)
 */
 static tr_code find_recent_groups(tr_grouping *grouping, const rows_in_hand *in_hand,
                                   tr_group **groups, tr_error *err) {
@@ -396,11 +426,8 @@ static tr_code find_recent_groups(tr_grouping *grouping, const rows_in_hand *in_
   for (int i = 0; i < in_hand->count; i++) {
     uint64_t word;
     const tr_value *key = key_of(in_hand, i);
-    if (plain_key(grouping, key, &word)) {
-      groups[i] = *recent_of(grouping, word);
-      if (groups[i] != NULL && tr_group_has_plain_key(groups[i], word)) continue;
-    }
-    groups[i] = NULL;
+    groups[i] = plain_key(grouping, key, &word) ? recent_of_word(grouping, word) : NULL;
+    if (groups[i] != NULL) continue;
     if (out == NULL) {
       tr_code code = reserve_keys(grouping, in_hand, i, err);
       if (code != TR_OK) return code;
@@ -409,19 +436,11 @@ static tr_code find_recent_groups(tr_grouping *grouping, const rows_in_hand *in_
     }
     encode_row(grouping, key, &out, &grouping->rows[i]);
   }
-  for (int i = first; i < in_hand->count; i++) {
-    tr_group_row *row = &grouping->rows[i];
-    if (groups[i] != NULL) continue;
-    tr_group **recent = recent_of(grouping, mix_of(row));
-    if (*recent == NULL || !tr_group_has_key(*recent, row->bytes, row->info.size)) {
-      tr_group_row_hash(row, grouping->shape.seed);
-      tr_code code = tr_group_table_find_or_add(grouping->table, row, recent, err);
-      if (code != TR_OK) return code;
-    }
-    groups[i] = *recent;
-    if (grouping->shared != NULL) tr_group_table_compare_looks(grouping->table, groups[i], row);
+  tr_code code = TR_OK;
+  for (int i = first; i < in_hand->count && code == TR_OK; i++) {
+    if (groups[i] == NULL) code = find_or_add(grouping, &grouping->rows[i], &groups[i], err);
   }
-  return TR_OK;
+  return code;
 }
 
 /* The same without the cache, which has no use where groups are many. */
