@@ -253,5 +253,5 @@ tr_code tr_group_result_output(const tr_group_result *result, const tr_group *gr
   } else {
     code = combine->fn->extract_output(combine, state, output, err);
   }
-  return tr_group_name_error(err, code);
+  return code == TR_OK ? TR_OK : tr_group_name_error(err, code);
 }

@@ -200,7 +200,10 @@ tr_code tr_combine_check_integer(const tr_combine *combine, int index, int64_t m
 */
 int tr_combine_is_same_shape(const tr_combine *a, const tr_combine *b);
 
-void tr_combine_output_free(tr_combine_output *output);
+static inline void tr_combine_output_free(tr_combine_output *output) {
+  if (output->storage.data != NULL) tr_buffer_free(&output->storage);
+  *output = (tr_combine_output){0};
+}
 
 /* The registry: all functions in the order of the documents; by name (any case); by tag. */
 const tr_combine_fn *tr_combine_fn_at(int index); /* NULL behind the last */

@@ -210,8 +210,3 @@ tr_code tr_combine_check_integer(const tr_combine *combine, int index, int64_t m
   return tr_argument_error(err, combine->fn->name, combine->fn->arguments[index].name, value,
                            reason);
 }
-
-void tr_combine_output_free(tr_combine_output *output) {
-  tr_buffer_free(&output->storage);
-  *output = (tr_combine_output){0};
-}
