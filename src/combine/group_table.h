@@ -3,8 +3,8 @@
 ** functions. This is one table; grouping.h, which most callers want, makes many of it when there are
 ** many groups.
 **
-** Memory. A group takes 16 bytes, its key in whole words of 8 (one for an integer or a text of up to
-** 7 bytes), the states of its accumulators, and 11 to 18 bytes of index; what states own themselves comes
+** Memory. A group takes 8 bytes, its key in whole words of 8 (one for an integer or a text of up to
+** 7 bytes), the states of its accumulators, and 16 to 32 bytes of index; what states own themselves comes
 ** on top. All of it is taken from a tr_memory_account; a row that would exceed its limit fails with
 ** TR_TOO_BIG.
 **
