@@ -122,6 +122,18 @@ SELECT hex(byte_key), l FROM s WHERE byte_key > x'0010' ORDER BY k;
 -- once
 SELECT hex(byte_key), row FROM byte_key_scan('w', 'p, q', 'q AS z', 'p > 0') WHERE byte_key > x'21';
 SELECT row FROM byte_key_scan('main."t"') WHERE tracker = 'ad hoc';
+--- byte_key_scan of the table that is written
+CREATE TABLE grows(id INTEGER PRIMARY KEY, x);
+INSERT INTO grows VALUES (1, 'a'), (2, 'b'), (3, 'c');
+CREATE TABLE more(k TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO more VALUES ('a'), ('b');
+CREATE VIRTUAL TABLE temp.g USING byte_key_scan(grows);
+CREATE VIRTUAL TABLE temp.m USING byte_key_scan(more);
+-- from here on
+INSERT INTO grows SELECT id + 10, x FROM g;
+INSERT INTO more SELECT 'c' || k FROM m;
+SELECT id, x FROM grows;
+SELECT k FROM more;
 --- scan_splits
 SELECT ordinal, restriction, rows FROM scan_splits('t', 3);
 SELECT ordinal, restriction, rows FROM scan_splits('main.w', 2, 'p, q');
