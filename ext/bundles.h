@@ -143,8 +143,4 @@ tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bu
 tr_code tr_job_rescan(tr_job *job, const char *function, tr_buffer *start, int64_t *found,
                       int *is_complete, tr_error *err);
 
-/* Counts the keys of [start, end), up to `limit`, and sets `last` to the last one (NULL: not wanted). */
-tr_code tr_job_count_keys(tr_job *job, tr_bytes start, tr_bytes end, int64_t limit, int64_t *count,
-                          tr_buffer *last, tr_error *err);
-
 #endif

@@ -7,6 +7,7 @@
 **   job_source.c     the table that a job goes through
 **   bundles.c        rows of the bundle table: reading, writing, finding one by its restriction
 **   job_claim.c      claiming and carving
+**   job_walk.c       looking at the keys of a range
 **   job_end.c        done, heartbeat, release, fail, retry
 **   job_rescan.c     looking for rows behind the position
 **   job_progress.c   the table-valued job_progress

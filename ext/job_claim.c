@@ -15,140 +15,10 @@
 
 #include <string.h>
 
-#include "key_record.h"
-#include "range/byte_key.h"
+#include "job_walk.h"
 
 /* How many keys to begin with while nothing is known of how long they take. */
 enum { FIRST_KEYS = 100 };
-
-/* What a walk over a range found. */
-typedef struct walk {
-  int64_t count;
-  int has_more;
-  tr_buffer last; /* the last key that was counted */
-  tr_key_record record;
-} walk;
-
-static void walk_free(walk *w) {
-  tr_buffer_free(&w->last);
-  tr_key_record_free(&w->record);
-}
-
-/* The rowid at `offset` from the bound `first` on, and the one behind: how many of them there are, or -1. */
-static int find_rowids(tr_job *job, int64_t first, int64_t offset, int64_t rowids[2],
-                       tr_error *err) {
-  sqlite3_stmt *stmt;
-  if (tr_job_statement(job, TR_SOURCE_ROWIDS, &stmt, err) != TR_OK) return -1;
-  int rc = sqlite3_bind_int64(stmt, 1, first);
-  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 2, offset);
-  if (rc != SQLITE_OK) {
-    tr_error_of_sqlite(err, job->db, rc);
-    return -1;
-  }
-  for (int i = 0; i < 2; i++) {
-    int has_row = tr_job_step(job, stmt, err);
-    if (has_row <= 0) return has_row < 0 ? -1 : i;
-    rowids[i] = sqlite3_column_int64(stmt, 0);
-  }
-  sqlite3_reset(stmt);
-  return 2;
-}
-
-/* Reads a bound that is a rowid; leaves `*rowid` alone where there is none. 0: it is neither. */
-static int read_bound(const tr_buffer *bound, int64_t *rowid) {
-  if (bound->size == TR_ROWID_KEY_SIZE) *rowid = tr_byte_key_to_rowid(bound->data);
-  return bound->size == TR_ROWID_KEY_SIZE || bound->size == 0;
-}
-
-/*
-** The short way: where the rowid at `limit` - 1 is just that much above the first, none is missing between,
-** and SQLite has skipped over them in a fraction of the time that it takes to look at each. 1: `w` is as if
-** they had been walked; 0: there are gaps, or not so many; -1.
-*/
-static int walk_unbroken(tr_job *job, const tr_bundle *range, int64_t limit, walk *w,
-                         tr_error *err) {
-  enum { WORTH_IT = 50, REST = 16 };
-  int64_t bounds[2] = {INT64_MIN, INT64_MAX};
-  int64_t last[2] = {0};
-  int may_have_so_many = range->keys < 0 || range->keys >= limit;
-  if (!w->record.is_rowid || limit < WORTH_IT || !may_have_so_many) return 0;
-  if (job->gaps > 0) {
-    job->gaps--;
-    return 0;
-  }
-  if (!read_bound(&range->start, &bounds[0]) || !read_bound(&range->end, &bounds[1])) return 0;
-  if (bounds[1] == INT64_MIN) return 0;
-  if (range->end.size > 0) bounds[1]--;
-  int count = find_rowids(job, bounds[0], limit - 1, last, err);
-  if (count <= 0 || last[0] > bounds[1]) return count < 0 ? -1 : 0;
-  int64_t first = bounds[0];
-  if ((uint64_t)last[0] - (uint64_t)first != (uint64_t)limit - 1) {
-    /* Not from the bound on; but perhaps from the first that is there. */
-    int64_t there[2];
-    int found = find_rowids(job, bounds[0], 0, there, err);
-    if (found < 1) return found;
-    first = there[0];
-  }
-  if ((uint64_t)last[0] - (uint64_t)first != (uint64_t)limit - 1) {
-    job->gaps = REST;
-    return 0;
-  }
-  uint8_t key[TR_ROWID_KEY_SIZE];
-  tr_byte_key_of_rowid(last[0], key);
-  if (tr_buffer_set(&w->last, (tr_bytes){key, sizeof key}, err) != TR_OK) return -1;
-  tr_key_record_add_run(&w->record, first, last[0]);
-  w->count = limit;
-  w->has_more = count == 2 && last[1] <= bounds[1];
-  return 1;
-}
-
-/* Counts up to `limit` keys from the bundle's start. */
-static tr_code walk_keys(tr_job *job, const tr_bundle *range, int64_t limit, walk *w,
-                         tr_error *err) {
-  tr_error reason = {0};
-  tr_position position;
-  *w = (walk){.record = {.is_rowid = job->source.key.form == TR_KEY_ROWID}};
-  int is_walked = walk_unbroken(job, range, limit, w, &reason);
-  if (is_walked < 0 && err != NULL) *err = reason;
-  if (is_walked != 0) return is_walked < 0 ? reason.code : TR_OK;
-  tr_code code = tr_statement_reader_open(job->keys, tr_buffer_bytes(&range->start),
-                                          tr_buffer_bytes(&range->end), err);
-  if (code != TR_OK) return code;
-  int has_key;
-  while ((has_key = tr_statement_reader_next(job->keys, &position, &reason)) == 1) {
-    if (w->count == limit) {
-      w->has_more = 1;
-      break;
-    }
-    w->count++;
-    code = tr_key_record_add(&w->record, position.key, err);
-    if (code == TR_OK) code = tr_buffer_set(&w->last, position.key, err);
-    if (code != TR_OK) break;
-  }
-  tr_statement_reader_reset(job->keys);
-  if (has_key >= 0) return code;
-  if (err != NULL) *err = reason;
-  return reason.code;
-}
-
-tr_code tr_job_count_keys(tr_job *job, tr_bytes start, tr_bytes end, int64_t limit, int64_t *count,
-                          tr_buffer *last, tr_error *err) {
-  tr_error reason = {0};
-  tr_position position;
-  int has_key = 0;
-  *count = 0;
-  tr_code code = tr_statement_reader_open(job->keys, start, end, err);
-  if (code != TR_OK) return code;
-  while (*count < limit && code == TR_OK &&
-         (has_key = tr_statement_reader_next(job->keys, &position, &reason)) == 1) {
-    ++*count;
-    if (last != NULL && *count == limit) code = tr_buffer_set(last, position.key, err);
-  }
-  tr_statement_reader_reset(job->keys);
-  if (has_key >= 0) return code;
-  if (err != NULL) *err = reason;
-  return reason.code;
-}
 
 /* --- Which range -------------------------------------------------------------------------- */
 
@@ -228,7 +98,7 @@ static int64_t keys_wanted(const tr_job *job, const tr_job_transaction *transact
 ** its part of what is left, so that all end at nearly the same time.
 */
 static tr_code share_last_keys(tr_job *job, const tr_job_transaction *transaction,
-                               const tr_claim *claim, const tr_bundle *range, walk *w,
+                               const tr_claim *claim, const tr_bundle *range, tr_walk *w,
                                tr_error *err) {
   int64_t others = 0;
   if (job->target_seconds == 0 || range->claims > 0 || w->has_more || w->count < 2) return TR_OK;
@@ -237,8 +107,8 @@ static tr_code share_last_keys(tr_job *job, const tr_job_transaction *transactio
   }
   int64_t part = (w->count + others) / (others + 1);
   if (part >= w->count) return TR_OK;
-  walk_free(w);
-  return walk_keys(job, range, part, w, err);
+  tr_walk_free(w);
+  return tr_job_walk(job, range, part, w, err);
 }
 
 /* --- Writing it down ---------------------------------------------------------------------- */
@@ -265,7 +135,8 @@ static tr_code lease_to(tr_bundle *bundle, int64_t mark, const tr_job_transactio
 ** in the order of their keys: so both are where the last claim wrote, and each claim writes few pages, however
 ** many bundles there are.
 */
-static tr_code cut(tr_job *job, tr_bundle *range, const walk *w, tr_bundle *part, tr_error *err) {
+static tr_code cut(tr_job *job, tr_bundle *range, const tr_walk *w, tr_bundle *part,
+                   tr_error *err) {
   *part = (tr_bundle){.claims = range->claims, .failures = range->failures, .seconds = -1};
   tr_code code = tr_buffer_set(&part->start, tr_buffer_bytes(&range->start), err);
   if (code == TR_OK) {
@@ -286,7 +157,7 @@ static tr_code cut(tr_job *job, tr_bundle *range, const walk *w, tr_bundle *part
 
 /* Takes the walked keys of `range`, which becomes the bundle, or is cut. */
 static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
-                    tr_bundle *range, walk *w, tr_bundle *bundle, tr_error *err) {
+                    tr_bundle *range, tr_walk *w, tr_bundle *bundle, tr_error *err) {
   int is_whole = !w->has_more && range->end.size > 0;
   tr_bundle *rest = NULL;
   tr_code code = TR_OK;
@@ -352,9 +223,9 @@ static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_b
 */
 static int claim_from(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                       tr_bundle *range, tr_bundle *bundle, tr_error *err) {
-  walk w;
+  tr_walk w;
   int result = -1;
-  tr_code code = walk_keys(job, range, keys_wanted(job, transaction, claim), &w, err);
+  tr_code code = tr_job_walk(job, range, keys_wanted(job, transaction, claim), &w, err);
   if (code == TR_OK) code = share_last_keys(job, transaction, claim, range, &w, err);
   if (code == TR_OK && w.count > 0) {
     code = take(job, transaction, claim, range, &w, bundle, err);
@@ -363,7 +234,7 @@ static int claim_from(tr_job *job, const tr_job_transaction *transaction, const 
     if (range->end.size > 0) code = finish_empty(job, transaction, range, err);
     if (code == TR_OK) result = 0;
   }
-  walk_free(&w);
+  tr_walk_free(&w);
   return result;
 }
 

@@ -2,6 +2,7 @@
 ** How a claim ends, or goes on: done, heartbeat, given back, failed.
 */
 #include "bundles.h"
+#include "job_walk.h"
 
 #include <string.h>
 

@@ -16,6 +16,10 @@ static uint64_t number_of(tr_bytes key) {
   return number;
 }
 
+static uint64_t number_of_rowid(int64_t rowid) {
+  return (uint64_t)rowid ^ UINT64_C(1) << 63;
+}
+
 static tr_code append_number(tr_buffer *buffer, uint64_t number, tr_error *err) {
   uint8_t bytes[10];
   size_t size = 0;
@@ -48,30 +52,30 @@ static tr_code end_run(tr_key_record *record, tr_error *err) {
   return code;
 }
 
+/* Adds [from, to). */
+static tr_code add_numbers(tr_key_record *record, uint64_t from, uint64_t to, tr_error *err) {
+  if (record->is_in_run && from == record->to) {
+    record->to = to;
+    return TR_OK;
+  }
+  tr_code code = end_run(record, err);
+  record->from = from;
+  record->to = to;
+  record->is_in_run = 1;
+  return code;
+}
+
 tr_code tr_key_record_add(tr_key_record *record, tr_bytes key, tr_error *err) {
   if (!record->is_rowid) {
     record->hash = tr_hash128_of(key, record->hash).low;
     return TR_OK;
   }
   uint64_t number = number_of(key);
-  if (record->is_in_run && number == record->to) {
-    record->to++;
-    return TR_OK;
-  }
-  tr_code code = end_run(record, err);
-  record->from = number;
-  record->to = number + 1;
-  record->is_in_run = 1;
-  return code;
+  return add_numbers(record, number, number + 1, err);
 }
 
-void tr_key_record_add_run(tr_key_record *record, int64_t first, int64_t last) {
-  uint8_t keys[2][TR_ROWID_KEY_SIZE];
-  tr_byte_key_of_rowid(first, keys[0]);
-  tr_byte_key_of_rowid(last, keys[1]);
-  record->from = number_of((tr_bytes){keys[0], sizeof keys[0]});
-  record->to = number_of((tr_bytes){keys[1], sizeof keys[1]}) + 1;
-  record->is_in_run = 1;
+tr_code tr_key_record_add_run(tr_key_record *record, int64_t first, int64_t last, tr_error *err) {
+  return add_numbers(record, number_of_rowid(first), number_of_rowid(last) + 1, err);
 }
 
 tr_code tr_key_record_finish(tr_key_record *record, tr_buffer *bytes, tr_error *err) {

@@ -30,8 +30,8 @@ typedef struct tr_key_record {
 /* Adds a key above all before. TR_NO_MEMORY. */
 tr_code tr_key_record_add(tr_key_record *record, tr_bytes key, tr_error *err);
 
-/* The same for all rowids from `first` to `last`, of which there is none in the record yet. */
-void tr_key_record_add_run(tr_key_record *record, int64_t first, int64_t last);
+/* The same for all rowids from `first` to `last`. */
+tr_code tr_key_record_add_run(tr_key_record *record, int64_t first, int64_t last, tr_error *err);
 
 /* Sets `*bytes` to the record of what was added. TR_NO_MEMORY. */
 tr_code tr_key_record_finish(tr_key_record *record, tr_buffer *bytes, tr_error *err);

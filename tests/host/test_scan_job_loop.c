@@ -67,7 +67,7 @@ static void one_call_ends_a_bundle_and_claims_the_next(void **state) {
   sqlite3 *db = with_job(25, "");
   int bundles = 0;
   for (const char *bundle = next(db, NULL, "'w', 10"); bundle != NULL; bundles++) {
-    char sql[300];
+    char sql[500];
     database_must(db, "BEGIN IMMEDIATE");
     snprintf(sql, sizeof sql, "INSERT INTO out SELECT id FROM job WHERE restriction = '%s'",
              bundle);
@@ -176,6 +176,11 @@ static void rowids_are_counted_right_with_and_without_gaps(void **state) {
       {"unbroken", "SELECT 1", 100, 100},
       {"a gap in the first hundred", "DELETE FROM events WHERE id = 50", 100, 101},
       {"a gap at the hundredth", "DELETE FROM events WHERE id = 100", 100, 101},
+      {"two gaps", "DELETE FROM events WHERE id IN (7, 93)", 100, 102},
+      {"a gap at every place of a half",
+       "DELETE FROM events WHERE id IN (2, 25, 26, 50, 51, 76, 101)", 100, 107},
+      {"all but the ends", "DELETE FROM events WHERE id BETWEEN 50 AND 800", 100, 851},
+      {"every third", "DELETE FROM events WHERE id % 3 = 0", 100, 149},
       {"begins late", "DELETE FROM events WHERE id <= 500", 100, 600},
       {"just so many", "DELETE FROM events WHERE id > 100", 100, 100},
       {"fewer", "DELETE FROM events WHERE id > 99", 99, 99},
@@ -188,7 +193,7 @@ static void rowids_are_counted_right_with_and_without_gaps(void **state) {
        100, INT64_MIN + 99},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    char sql[300];
+    char sql[500];
     sqlite3 *db = with_job(1000, "");
     database_must(db, cases[i].change);
     char bundle[200];
@@ -198,6 +203,17 @@ static void rowids_are_counted_right_with_and_without_gaps(void **state) {
     assert_int_equal(database_integer(db, sql), cases[i].last);
     snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE restriction = '%s'", bundle);
     assert_int_equal(database_integer(db, sql), cases[i].keys);
+    /* The record is of just these rows, in as few runs as there are. */
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM job_rowids('job', '%s') AS r CROSS JOIN events AS e ON e.id "
+             "BETWEEN r.first AND r.last",
+             bundle);
+    assert_int_equal(database_integer(db, sql), cases[i].keys);
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) = (SELECT count(*) FROM job_rowids('job', '%s')) FROM events AS e"
+             " WHERE id <= %lld AND NOT EXISTS (SELECT 1 FROM events WHERE id = e.id - 1)",
+             bundle, (long long)cases[i].last);
+    assert_int_equal(database_integer(db, sql), 1);
     /* Given back and claimed again it is the same, though its range has an end now. */
     snprintf(sql, sizeof sql, "SELECT job_release('job', '%s')", bundle);
     database_must(db, sql);
