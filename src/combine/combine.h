@@ -120,8 +120,8 @@ struct tr_combine_fn {
                        tr_error *err);
   /*
   ** Adds rows from number `first` on as long as each takes a few steps and no memory, and returns the
-  ** number of the first that does not, which add_input has to add. For whoever adds millions of rows;
-  ** only of bindings with one argument or none. NULL: there are no such rows.
+  ** number of the first that does not, which add_input has to add. For whoever adds millions of rows.
+  ** NULL: there are no such rows.
   */
   int (*add_rows)(const tr_combine_rows *rows, int first);
   /* Takes back a row that was added, exactly (for window frames). NULL: there is no inverse. */

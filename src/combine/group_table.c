@@ -387,9 +387,9 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
   for (int i = 0; i < shape->aggregate_count; i++) {
     const tr_group_aggregate *aggregate = &shape->aggregates[i];
     const tr_combine_fn *fn = aggregate->combine.fn;
-    int is_of_one = aggregate->combine.argument_count <= 1;
+    int first_input = first_input_of(aggregate);
     table->plans[i] = (aggregate_plan){&aggregate->combine, table->states_size, aggregate->inputs,
-                                       first_input_of(aggregate), is_of_one ? fn->add_rows : NULL};
+                                       first_input, first_input >= 0 ? fn->add_rows : NULL};
     table->states_size += (aggregate->combine.fn->state_size + 7) & ~(size_t)7;
   }
   table->least_size = sizeof(tr_group) + (shape->key_count > 0 ? 8 : 0) + table->states_size;

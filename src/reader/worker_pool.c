@@ -63,7 +63,7 @@ struct tr_worker_pool {
   uint64_t expected_rows;
   uint32_t piece_rows;
   pthread_mutex_t mutex;
-  pthread_cond_t changed; /* a range moved, a worker became idle, the pool stopped */
+  pthread_cond_t changed; /* a range moved, nobody is busy, the pool stopped */
   pthread_cond_t ended;   /* a thread came to its end */
   range_part *parts;      /* all that there ever were */
   int busy;
@@ -152,14 +152,25 @@ int tr_worker_pool_is_stopped(const tr_worker_pool *pool) {
 
 /* --- taking from others ----------------------------------------------------------------------- */
 
+/*
+** Wakes those who wait if nobody is busy any more. Not if somebody only begins to look for work, or gives up:
+** they would look in turn, and wake him.
+*/
 static void set_busy(seat *s, int is_busy) {
   tr_worker_pool *pool = s->pool;
   pthread_mutex_lock(&pool->mutex);
   if (s->is_busy != is_busy) {
     s->is_busy = is_busy;
     pool->busy += is_busy ? 1 : -1;
-    pthread_cond_broadcast(&pool->changed);
+    if (pool->busy == 0) pthread_cond_broadcast(&pool->changed);
   }
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Has those who wait look again, since a range went from one to another. */
+static void tell_of_change(tr_worker_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  pthread_cond_broadcast(&pool->changed);
   pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -437,7 +448,10 @@ static tr_turn look_for_work(seat *s) {
   if (adopt(s)) return TR_TURN_STOLE;
   set_busy(s, 1);
   int taken = take_from_busiest(s, &err);
-  if (taken == 1) return TR_TURN_STOLE;
+  if (taken == 1) {
+    tell_of_change(pool);
+    return TR_TURN_STOLE;
+  }
   set_busy(s, 0);
   if (taken == 0) return TR_TURN_IDLE;
   tr_worker_pool_stop(pool, &err);
