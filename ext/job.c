@@ -447,31 +447,48 @@ static void take_back(tr_job *job, const tr_job_transaction *transaction) {
   }
 }
 
-static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction *transaction,
-                          tr_error *err) {
-  writer who = find_writer(job->db);
+/* Why no savepoint can be opened, or no transaction begun. */
+static tr_code refuse_writer(const char *function, writer who, tr_error *err) {
   if (who == ANOTHER) {
     return tr_error_set(err, TR_INVALID_STATE,
                         "%s: another statement of this connection is writing; end it first: read "
                         "all of its rows, or reset it",
                         function);
   }
-  transaction->scope = who == CALLER                          ? TR_SCOPE_STATEMENT
-                       : sqlite3_get_autocommit(job->db) != 0 ? TR_SCOPE_OWN
-                                                              : TR_SCOPE_NESTED;
-  if (transaction->scope == TR_SCOPE_STATEMENT && sqlite3_get_autocommit(job->db) == 0) {
-    return tr_error_set(
-        err, TR_INVALID_STATE,
-        "%s: cannot be part of a statement that writes, inside a transaction: if that fails, "
-        "this would stay; use a SELECT of its own",
-        function);
-  }
-  if (transaction->scope == TR_SCOPE_STATEMENT) return TR_OK;
+  return tr_error_set(
+      err, TR_INVALID_STATE,
+      "%s: cannot be part of a statement that writes, inside a transaction: if that fails, "
+      "this would stay; use a SELECT of its own",
+      function);
+}
+
+/*
+** Begins what the scope is. To look for who is writing means to look at every statement of the connection; in a
+** transaction that is only done where it has been seen: SQLite opens no savepoint while one is writing.
+*/
+static tr_code begin_scope(tr_job *job, const tr_job_transaction *transaction, writer *who,
+                           tr_error *err) {
+  int is_nested = transaction->scope == TR_SCOPE_NESTED;
   tr_code code = prepare_ends(job, transaction->scope, err);
   if (code != TR_OK) return code;
-  code = tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_BEGIN : TR_JOB_SAVEPOINT, err);
-  if (code != TR_OK) take_back(job, transaction); /* it may have begun before it was interrupted */
+  code = tr_job_do(job, is_nested ? TR_JOB_SAVEPOINT : TR_JOB_BEGIN, err);
+  if (code != TR_OK && is_nested) *who = find_writer(job->db);
+  /* It may have begun before it was interrupted. */
+  if (code != TR_OK && *who == NOBODY) take_back(job, transaction);
   return code;
+}
+
+static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction *transaction,
+                          tr_error *err) {
+  int is_nested = sqlite3_get_autocommit(job->db) == 0;
+  writer who = is_nested ? NOBODY : find_writer(job->db);
+  tr_code code = TR_OK;
+  transaction->scope = is_nested       ? TR_SCOPE_NESTED
+                       : who == CALLER ? TR_SCOPE_STATEMENT
+                                       : TR_SCOPE_OWN;
+  if (who == NOBODY) code = begin_scope(job, transaction, &who, err);
+  int is_refused = who == ANOTHER || (who == CALLER && is_nested);
+  return is_refused ? refuse_writer(function, who, err) : code;
 }
 
 /*
