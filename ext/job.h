@@ -2,19 +2,20 @@
 ** An open job: what the parts of scan_job share. How a job is found by its name, its statements, its
 ** transactions.
 **
-**   scan_job.c       the module: the virtual table, creating and dropping a job
-**   job.c            open jobs, their statements and transactions
-**   job_source.c     the table that a job goes through
-**   bundles.c        rows of the bundle table: reading, writing, finding one by its restriction
-**   job_claim.c      claiming and carving
-**   job_walk.c       looking at the keys of a range
-**   job_end.c        done, heartbeat, release, fail, retry
-**   job_rescan.c     looking for rows behind the position
-**   job_progress.c   the table-valued job_progress
-**   job_rowids.c     the table-valued job_rowids
-**   job_functions.c  the SQL functions, which read arguments and call these
-**   job_integrity.c  whether the bundles are what they must be
-**   key_record.c     what keys a bundle had
+**   scan_job.c         the module: the virtual table, creating and dropping a job
+**   job.c              open jobs and their statements
+**   job_transaction.c  the transaction of a call
+**   job_source.c       the table that a job goes through
+**   bundles.c          rows of the bundle table: reading, writing, finding one by its restriction
+**   job_claim.c        claiming and carving
+**   job_walk.c         looking at the keys of a range
+**   job_end.c          done, heartbeat, release, fail, retry
+**   job_rescan.c       looking for rows behind the position
+**   job_progress.c     the table-valued job_progress
+**   job_rowids.c       the table-valued job_rowids
+**   job_functions.c    the SQL functions, which read arguments and call these
+**   job_integrity.c    whether the bundles are what they must be
+**   key_record.c       what keys a bundle had
 **
 ** All that decides anything stands in the shadow tables NAME_bundles and NAME_job, so ROLLBACK takes
 ** it back like any other row. In memory are prepared statements, and the connection's mark (tr_jobs_mark),
@@ -188,6 +189,13 @@ typedef struct tr_job_transaction {
 */
 tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
                      tr_error *err);
+
+/*
+** After an error of a job's tables. A statement of the caller's that is kept, but not run, holds the virtual table even
+** when another connection has dropped it: then we are not told. So where the job's tables are not to be had, it is
+** looked whether there is a virtual table of its name, and the job is no longer connected where there is none.
+*/
+void tr_job_leave_if_dropped(tr_job *job, const tr_error *reason);
 
 /*
 ** Reads what NAME_job says into the last fields of `transaction`. TR_INVALID_STATE as of tr_job_begin; where

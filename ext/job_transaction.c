@@ -1,0 +1,174 @@
+/*
+** The transaction of a call on a job: one of its own, a part of the caller's, or the caller's statement.
+**
+** An error takes back what the call has done, and nothing else. An interrupt, or no memory left, may come at any
+** point of that, too.
+*/
+#include "job.h"
+
+/* Which statement of the connection is in the middle of writing: then no transaction or savepoint can begin. */
+typedef enum writer { NOBODY, CALLER, ANOTHER } writer;
+
+/*
+** A statement that has given a row is not the one that calls us: rows (RETURNING) come when all is written, and what
+** they are was computed before the first of them.
+*/
+static writer find_writer(sqlite3 *db) {
+  writer found = NOBODY;
+  for (sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL); stmt != NULL;
+       stmt = sqlite3_next_stmt(db, stmt)) {
+    if (!sqlite3_stmt_busy(stmt) || sqlite3_stmt_readonly(stmt)) continue;
+    if (sqlite3_data_count(stmt) > 0) return ANOTHER;
+    found = CALLER;
+  }
+  return found;
+}
+
+/* Whether a savepoint is not there: what that error means of ours, whose text SQLite has accepted. */
+static int is_missing(const tr_error *reason) {
+  return reason->code == TR_HOST && (reason->host_code & 0xff) == SQLITE_ERROR;
+}
+
+/* What ends a transaction, prepared before one is begun: afterwards there may be no memory for it. */
+static tr_code prepare_ends(tr_job *job, tr_job_scope scope, tr_error *err) {
+  static const tr_job_sql ends[][3] = {
+      [TR_SCOPE_OWN] = {TR_JOB_COMMIT, TR_JOB_ROLLBACK, TR_JOB_ABANDON},
+      [TR_SCOPE_NESTED] = {TR_JOB_RELEASE, TR_JOB_ROLLBACK_TO, TR_JOB_ABANDON},
+  };
+  tr_code code = TR_OK;
+  for (int i = 0; i < 3 && code == TR_OK; i++) {
+    sqlite3_stmt *stmt;
+    code = tr_job_statement(job, ends[scope][i], &stmt, err);
+  }
+  return code;
+}
+
+/* Takes back once, if nothing is in the way. 1: there is nothing left to be taken back. */
+static int try_to_take_back(tr_job *job, const tr_job_transaction *transaction) {
+  tr_error reason;
+  if (transaction->scope == TR_SCOPE_OWN) {
+    tr_job_do(job, TR_JOB_ROLLBACK, NULL);
+  } else if (tr_job_do(job, TR_JOB_ROLLBACK_TO, &reason) == TR_OK) {
+    tr_job_do(job, TR_JOB_RELEASE,
+              NULL); /* left open it would be empty, and end with the caller's */
+    return 1;
+  } else if (is_missing(&reason)) {
+    return 1;
+  }
+  return sqlite3_get_autocommit(job->db) != 0;
+}
+
+/*
+** Takes back what was done; where SQLite has done so already there is nothing to do.
+**
+** An interrupt stays in force until the outermost statement ends, which called us, and stops even a
+** ROLLBACK; so may a progress handler. But a write that is stopped makes SQLite roll everything back. So
+** where the ROLLBACK was stopped, a write either is stopped as well, or shows that nothing stops us any more.
+*/
+static void take_back(tr_job *job, const tr_job_transaction *transaction) {
+  enum { ATTEMPTS = 1000 };
+  if (transaction->scope == TR_SCOPE_STATEMENT) return;
+  for (int i = 0; i < ATTEMPTS && sqlite3_get_autocommit(job->db) == 0; i++) {
+    if (try_to_take_back(job, transaction)) return;
+    tr_job_do(job, TR_JOB_ABANDON, NULL);
+  }
+}
+
+/* Why no savepoint can be opened, or no transaction begun. */
+static tr_code refuse_writer(const char *function, writer who, tr_error *err) {
+  if (who == ANOTHER) {
+    return tr_error_set(err, TR_INVALID_STATE,
+                        "%s: another statement of this connection is writing; end it first: read "
+                        "all of its rows, or reset it",
+                        function);
+  }
+  return tr_error_set(
+      err, TR_INVALID_STATE,
+      "%s: cannot be part of a statement that writes, inside a transaction: if that fails, "
+      "this would stay; use a SELECT of its own",
+      function);
+}
+
+/*
+** Begins what the scope is. To look for who is writing means to look at every statement of the connection; in a
+** transaction that is only done where it has been seen: SQLite opens no savepoint while one is writing.
+*/
+static tr_code begin_scope(tr_job *job, const tr_job_transaction *transaction, writer *who,
+                           tr_error *err) {
+  int is_nested = transaction->scope == TR_SCOPE_NESTED;
+  tr_code code = prepare_ends(job, transaction->scope, err);
+  if (code != TR_OK) return code;
+  code = tr_job_do(job, is_nested ? TR_JOB_SAVEPOINT : TR_JOB_BEGIN, err);
+  if (code != TR_OK && is_nested) *who = find_writer(job->db);
+  /* It may have begun before it was interrupted. */
+  if (code != TR_OK && *who == NOBODY) take_back(job, transaction);
+  return code;
+}
+
+static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction *transaction,
+                          tr_error *err) {
+  int is_nested = sqlite3_get_autocommit(job->db) == 0;
+  writer who = is_nested ? NOBODY : find_writer(job->db);
+  tr_code code = TR_OK;
+  transaction->scope = is_nested       ? TR_SCOPE_NESTED
+                       : who == CALLER ? TR_SCOPE_STATEMENT
+                                       : TR_SCOPE_OWN;
+  if (who == NOBODY) code = begin_scope(job, transaction, &who, err);
+  int is_refused = who == ANOTHER || (who == CALLER && is_nested);
+  return is_refused ? refuse_writer(function, who, err) : code;
+}
+
+/*
+** Keeps what was done. A COMMIT that is stopped has either done nothing, and the transaction is still open,
+** or has done everything before it was stopped; a RELEASE the same.
+*/
+static tr_code keep(tr_job *job, const tr_job_transaction *transaction, tr_error *err) {
+  tr_error reason = {0};
+  if (transaction->scope == TR_SCOPE_STATEMENT) return TR_OK;
+  tr_code code =
+      tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_COMMIT : TR_JOB_RELEASE, &reason);
+  if (code == TR_INTERRUPTED && transaction->scope == TR_SCOPE_OWN) {
+    if (sqlite3_get_autocommit(job->db) != 0) code = TR_OK;
+  } else if (code == TR_INTERRUPTED) {
+    tr_error again;
+    tr_code second = tr_job_do(job, TR_JOB_RELEASE, &again);
+    if (second == TR_OK || is_missing(&again)) code = TR_OK;
+  }
+  if (code != TR_OK && err != NULL) *err = reason;
+  return code;
+}
+
+/* Takes the write lock, where the caller's transaction has not taken it before (older hosts do not say). */
+static tr_code lock(tr_job *job, tr_error *err) {
+#if SQLITE_VERSION_NUMBER >= 3034000
+  if (sqlite3_libversion_number() >= 3034000 &&
+      sqlite3_txn_state(job->db, job->schema) == SQLITE_TXN_WRITE) {
+    return TR_OK;
+  }
+#endif
+  return tr_job_do(job, TR_JOB_LOCK, err);
+}
+
+tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *transaction,
+                     tr_error *err) {
+  *transaction = (tr_job_transaction){0};
+  tr_code code = open_scope(job, function, transaction, err);
+  if (code != TR_OK) return code;
+  job->is_in_call = 1;
+  job->has_current_source = 0;
+  code = lock(job, err);
+  if (code == TR_OK) code = tr_job_look(job, function, transaction, err);
+  tr_moment_now(&transaction->now);
+  if (code == TR_OK) return TR_OK;
+  tr_job_end(job, transaction, code, NULL);
+  tr_job_leave_if_dropped(job, err);
+  return code;
+}
+
+tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code,
+                   tr_error *err) {
+  job->is_in_call = job->has_current_source = 0;
+  if (code == TR_OK) code = keep(job, transaction, err);
+  if (code != TR_OK) take_back(job, transaction);
+  return code;
+}
