@@ -8,24 +8,45 @@ import re
 FOLDERS = ("unit", "replay", "host", "embed", "faults", "fuzz")
 VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect",
             "--errors-for-leak-kinds=definite,indirect", "--fair-sched=yes"]
+# Without the history of the other side of a race, which takes most of the time; a race is found all the same.
 HELGRIND = ["valgrind", "--quiet", "--tool=helgrind", "--error-exitcode=99", "--fair-sched=yes",
-            "--suppressions=tests/helgrind.supp"]
-# What starts threads, itself or by asking for workers.
-THREADED = r"pthread|threads\.h|worker_pool\.h|workers\([0-9%]"
+            "--history-level=none", "--suppressions=tests/helgrind.supp"]
+# A program of these folders holds the extension, which may ask for workers in any query; another has threads if
+# it says so itself.
+WITH_EXTENSION = ("host", "embed", "faults")
+THREADS = r"pthread|threads\.h|worker_pool\.h"
+# What a tool cannot sensibly run, and why: {tool: {"folder/program": reason}}. Each is said aloud in every run.
+LEFT_OUT = {
+    "valgrind": {},
+    "helgrind": {},
+    "threaded": {},
+}
 
 
-def sources(setting, wanted):
+def has_threads(folder, source):
+    return folder in WITH_EXTENSION or re.search(THREADS, source.read_text()) is not None
+
+
+def sources(setting, report, wanted):
+    left_out, alone = {}, []
+    for tool in LEFT_OUT:
+        if getattr(setting.options, tool):
+            left_out |= LEFT_OUT[tool]
     for folder in FOLDERS:
         for source in sorted((setting.root / "tests" / folder).glob("*.c")):
             if folder == "fuzz" and not source.name.startswith("fuzz_"):
                 continue
             if wanted and source.stem not in wanted:
                 continue
-            if setting.options.threaded and not re.search(THREADED, source.read_text()):
-                continue
-            if (setting.options.valgrind or setting.options.helgrind) and "not under valgrind" in source.read_text():
-                continue
-            yield folder, source
+            name = f"{folder}/{source.stem}"
+            if name in left_out:
+                report.skip(name, left_out[name])
+            elif setting.options.threaded and not has_threads(folder, source):
+                alone.append(name)
+            else:
+                yield folder, source
+    if alone:
+        report.skip(f"{len(alone)} programs that have one thread", ", ".join(alone))
 
 
 def count(status, output):
@@ -59,6 +80,6 @@ def run_one(setting, report, folder, source):
 
 def run(setting, report, wanted):
     with concurrent.futures.ThreadPoolExecutor(setting.options.jobs) as pool:
-        tasks = [pool.submit(run_one, setting, report, *one) for one in sources(setting, wanted)]
+        tasks = [pool.submit(run_one, setting, report, *one) for one in sources(setting, report, wanted)]
         for task in tasks:
             task.result()
