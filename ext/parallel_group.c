@@ -98,6 +98,7 @@ typedef struct parallel_run {
   tr_group_parts *parts; /* until the result owns them */
   tr_buffer first, last; /* keys; `last` is then made the end of the range */
   tr_run_report *report;
+  int has_threads;
 } parallel_run;
 
 static tr_group_keys *keys_of(void *context, int worker) {
@@ -126,7 +127,9 @@ static tr_code settle(void *context, int worker, uint64_t *rows, tr_error *err) 
 }
 
 static void interrupt_worker(void *context, int worker) {
-  sqlite3_interrupt(tr_group_worker_db(((parallel_run *)context)->workers[worker]));
+  parallel_run *run = context;
+  tr_group_parts_stop(run->parts);
+  sqlite3_interrupt(tr_group_worker_db(run->workers[worker]));
 }
 
 static tr_code finish(void *context, int worker, tr_error *err) {
@@ -159,8 +162,8 @@ static tr_code see_through(parallel_run *run, const tr_running *running, tr_erro
   tr_interrupt interrupt = {.db = tr_host_db(run->job->host)};
   tr_error reason;
   int is_stopped = 0;
-  tr_code code = tr_worker_pool_start(run->pool, err);
-  if (code != TR_OK) return code;
+  run->has_threads = tr_worker_pool_start(run->pool);
+  if (!run->has_threads) return TR_OK;
   for (int polls = 1; !tr_worker_pool_wait(run->pool, POLL_MILLISECONDS); polls++) {
     if (run->job->plan->shows_progress && polls % POLLS_PER_BAR == 0) tr_running_draw(running, 0);
     if (is_stopped || tr_interrupt_poll(&interrupt, &reason) == TR_OK) continue;
@@ -220,7 +223,10 @@ static int join(parallel_run *run, tr_grouping **grouping, const char **reason, 
 
 static int run_workers(parallel_run *run, tr_grouping **grouping, const char **reason,
                        tr_error *err) {
-  return read_all(run, err) == TR_OK ? join(run, grouping, reason, err) : -1;
+  run->has_threads = 1;
+  if (read_all(run, err) != TR_OK) return -1;
+  *reason = "no thread could be started";
+  return run->has_threads ? join(run, grouping, reason, err) : 0;
 }
 
 /* The other workers' groupings go before the first one's, which owns the parts. */

@@ -60,6 +60,7 @@ struct tr_group_parts {
   int most; /* groupings over them */
   tr_group_arena *arena;
   atomic_int is_used; /* a grouping was cut */
+  atomic_int is_stopped;
   shared_part parts[PARTS];
 };
 
@@ -150,6 +151,8 @@ static const tr_group_table *table_of(const tr_grouping *grouping, int number) {
 static tr_code work_off(tr_grouping *grouping, hash_part *p, tr_error *err) {
   tr_group_table *table;
   if (p->rows.used == 0) return TR_OK;
+  if (grouping->shared != NULL && atomic_load(&grouping->shared->is_stopped))
+    return tr_error_set(err, TR_INTERRUPTED, "interrupted");
   tr_code code = open_part(grouping, number_of(grouping, p), &table, err);
   if (code != TR_OK) return code;
   for (size_t at = 0; at < p->rows.used && code == TR_OK;) {
@@ -260,9 +263,11 @@ static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
   return code;
 }
 
+/* Not without keys: one group is in one part. */
 static int is_to_be_cut(const tr_grouping *grouping) {
   uint64_t limit = grouping->account.budget->limit;
-  return tr_group_table_memory(grouping->table) > ONE_TABLE_MEMORY &&
+  return grouping->shape.key_count > 0 &&
+         tr_group_table_memory(grouping->table) > ONE_TABLE_MEMORY &&
          (limit == 0 || limit >= LEAST_LIMIT);
 }
 
@@ -658,6 +663,10 @@ tr_code tr_group_parts_create(const tr_group_shape *shape, int most, tr_group_pa
   }
   *created = parts;
   return TR_OK;
+}
+
+void tr_group_parts_stop(tr_group_parts *parts) {
+  atomic_store(&parts->is_stopped, 1);
 }
 
 void tr_group_parts_free(tr_group_parts *parts) {

@@ -42,6 +42,9 @@ tr_code tr_group_parts_create(const tr_group_shape *shape, int most, tr_group_pa
                               tr_error *err);
 void tr_group_parts_free(tr_group_parts *parts); /* after its groupings; NULL is fine */
 
+/* From any thread: whoever adds rows to the parts soon ends with TR_INTERRUPTED. */
+void tr_group_parts_stop(tr_group_parts *parts);
+
 /* A grouping over shared parts. Errors as above. */
 tr_code tr_grouping_create_shared(tr_group_parts *parts, tr_grouping **grouping, tr_error *err);
 

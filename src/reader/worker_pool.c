@@ -67,9 +67,10 @@ struct tr_worker_pool {
   pthread_cond_t ended;   /* a thread came to its end */
   range_part *parts;      /* all that there ever were */
   int busy;
-  int running;  /* threads that have not ended */
-  int reading;  /* workers that have yet to find that all is read */
-  tr_error err; /* TR_OK: nobody failed */
+  int is_started; /* and not yet joined */
+  int running;    /* threads that have not ended */
+  int reading;    /* workers that have yet to find that all is read */
+  tr_error err;   /* TR_OK: nobody failed */
   _Atomic int is_stopped;
   _Atomic int splits, empty_splits;
   seat seats[];
@@ -506,20 +507,24 @@ static void wait_for_others(tr_worker_pool *pool) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
+/* What a worker does when all is read. */
+static void finish(seat *s) {
+  tr_worker_pool *pool = s->pool;
+  tr_error err = {0};
+  if (tr_worker_pool_is_stopped(pool) || pool->work->finish == NULL) return;
+  if (pool->work->finish(pool->context, s->number, &err) != TR_OK) tr_worker_pool_stop(pool, &err);
+}
+
 static void *run(void *pointer) {
   seat *s = pointer;
   tr_worker_pool *pool = s->pool;
-  tr_error err = {0};
   uint64_t rows;
   tr_turn turn;
   while ((turn = tr_worker_pool_step(pool, s->number, &rows)) != TR_TURN_ENDED) {
     if (turn == TR_TURN_IDLE) wait_a_little(pool);
   }
   wait_for_others(pool);
-  if (!tr_worker_pool_is_stopped(pool) && pool->work->finish != NULL &&
-      pool->work->finish(pool->context, s->number, &err) != TR_OK) {
-    tr_worker_pool_stop(pool, &err);
-  }
+  finish(s);
   pthread_mutex_lock(&pool->mutex);
   pool->running--;
   pthread_cond_broadcast(&pool->ended);
@@ -527,7 +532,7 @@ static void *run(void *pointer) {
   return NULL;
 }
 
-tr_code tr_worker_pool_start(tr_worker_pool *pool, tr_error *err) {
+int tr_worker_pool_start(tr_worker_pool *pool) {
   sigset_t all, before;
   int started = 0;
   /* Signals are for the program's own threads. */
@@ -541,10 +546,10 @@ tr_code tr_worker_pool_start(tr_worker_pool *pool, tr_error *err) {
     s->is_orphan = !s->has_thread && s->is_busy;
   }
   pool->running = pool->reading = started;
+  pool->is_started = started > 0;
   pthread_mutex_unlock(&pool->mutex);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (started > 0) return TR_OK;
-  return tr_error_set(err, TR_NO_MEMORY, "no thread could be started");
+  return started > 0;
 }
 
 int tr_worker_pool_wait(tr_worker_pool *pool, int milliseconds) {
@@ -565,10 +570,13 @@ int tr_worker_pool_wait(tr_worker_pool *pool, int milliseconds) {
 
 tr_code tr_worker_pool_join(tr_worker_pool *pool, tr_error *err) {
   for (int i = 0; i < pool->count; i++) {
-    seat *s = &pool->seats[i];
-    if (s->has_thread) pthread_join(s->thread, NULL);
-    s->has_thread = 0;
+    if (pool->seats[i].has_thread) pthread_join(pool->seats[i].thread, NULL);
   }
+  for (int i = 0; i < pool->count; i++) {
+    if (pool->is_started && !pool->seats[i].has_thread) finish(&pool->seats[i]);
+    pool->seats[i].has_thread = 0;
+  }
+  pool->is_started = 0;
   if (pool->err.code != TR_OK && err != NULL) *err = pool->err;
   return pool->err.code;
 }

@@ -83,10 +83,10 @@ typedef enum tr_turn {
 tr_turn tr_worker_pool_step(tr_worker_pool *pool, int worker, uint64_t *rows);
 
 /*
-** Starts a thread for each worker. Where the system gives fewer threads, fewer do the work (their ranges
-** are taken by the others). TR_NO_MEMORY: not one could be started.
+** Starts a thread for each worker: 1. Where the system gives fewer threads, fewer do the work (their ranges
+** are taken by the others). 0: not one could be started, and nothing was done.
 */
-tr_code tr_worker_pool_start(tr_worker_pool *pool, tr_error *err);
+int tr_worker_pool_start(tr_worker_pool *pool);
 
 /* Waits at most so long for all threads to come to their end: 1 they have, 0 not yet. */
 int tr_worker_pool_wait(tr_worker_pool *pool, int milliseconds);
@@ -94,7 +94,9 @@ int tr_worker_pool_wait(tr_worker_pool *pool, int milliseconds);
 /* Stops all workers; join then answers `reason` unless a worker failed before. */
 void tr_worker_pool_stop(tr_worker_pool *pool, const tr_error *reason);
 
-/* Waits for all threads. TR_OK, or what made the pool stop. */
+/*
+** Waits for all threads, and finishes for the workers that had none. TR_OK, or what made the pool stop.
+*/
 tr_code tr_worker_pool_join(tr_worker_pool *pool, tr_error *err);
 
 /* What has been done so far. */

@@ -482,6 +482,29 @@ static void test_no_keys(void **state) {
   tr_grouping_free(table);
 }
 
+/* However much that one group owns, there is nothing to divide. */
+static void test_no_keys_and_much_memory(void **state) {
+  (void)state;
+  static uint8_t bytes[100000];
+  tr_value inputs[INPUTS] = {tr_value_text((tr_bytes){bytes, sizeof bytes}), tr_value_null()};
+  tr_group_shape shape = {.aggregate_count = 3,
+                          .aggregates = aggregates,
+                          .input_count = INPUTS,
+                          .memory_limit = UINT64_C(200) << 20};
+  tr_grouping *table;
+  assert_int_equal(tr_grouping_create(&shape, &table, NULL), TR_OK);
+  for (int i = 0; i < 50; i++) {
+    assert_int_equal(tr_grouping_add(table, NULL, inputs, NULL), TR_OK);
+  }
+  assert_int_equal(tr_grouping_flush(table, NULL), TR_OK);
+  assert_int_equal(tr_grouping_ensure_one(table, NULL), TR_OK);
+  tr_grouping_cursor cursor = {0};
+  const tr_group *group = tr_grouping_next(table, &cursor);
+  assert_int_equal(*(const int64_t *)tr_grouping_state(table, group, 0), 50);
+  assert_null(tr_grouping_next(table, &cursor));
+  tr_grouping_free(table);
+}
+
 /* Keys longer than a chunk, between short ones. */
 static void test_long_keys(void **state) {
   (void)state;
@@ -601,6 +624,7 @@ int main(void) {
       cmocka_unit_test(test_merge_is_whole),
       cmocka_unit_test(test_random_rows_in_parts),
       cmocka_unit_test(test_no_keys),
+      cmocka_unit_test(test_no_keys_and_much_memory),
       cmocka_unit_test(test_long_keys),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_failing_allocations),
