@@ -97,7 +97,7 @@ asan:
 run-asan:
 	@TEST_EFFORT=$(or $(TEST_EFFORT),10) $(RUN_TESTS) --preload "$$($(CC) -print-file-name=libasan.so)" programs sql
 
-# Threaded is what starts threads, itself or by asking for workers (tests/runner/programs.py).
+# Threaded is what can start threads, itself or because it holds the extension (tests/runner/programs.py).
 .PHONY: tsan
 tsan:
 	@$(MAKE) -s --no-print-directory $(TSAN) -j$(JOBS) test-programs
@@ -108,7 +108,7 @@ run-tsan:
 	@TEST_EFFORT=$(or $(TEST_EFFORT),5) $(RUN_TESTS) --threaded programs
 
 .PHONY: valgrind
-valgrind: ## the C test programs under valgrind
+valgrind: ## every C test program under valgrind
 	@tests/setup valgrind
 	@$(MAKE) -s --no-print-directory -j$(JOBS) test-programs
 	@TEST_EFFORT=$(or $(TEST_EFFORT),2) $(RUN_TESTS) --valgrind programs
