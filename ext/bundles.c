@@ -264,7 +264,12 @@ static tr_code write_by(tr_job *job, tr_job_sql sql, const tr_bundle *first,
   int rc = bind(stmt, 1, first);
   if (rc == SQLITE_OK && second != NULL) rc = bind(stmt, COLUMNS + 1, second);
   if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
-  return tr_job_run(job, stmt, err);
+  int before = sqlite3_total_changes(job->db);
+  code = tr_job_run(job, stmt, err);
+  if (code != TR_OK || sqlite3_total_changes(job->db) - before >= (second == NULL ? 1 : 2))
+    return code;
+  tr_job_forget_statement(job, sql);
+  return tr_error_ignored(err, "a bundle was not written down");
 }
 
 tr_code tr_bundle_write(tr_job *job, const tr_bundle *bundle, tr_error *err) {
@@ -352,6 +357,36 @@ int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_erro
   if (rc == SQLITE_OK) return tr_bundle_step(job, stmt, bundle, err);
   tr_error_of_sqlite(err, job->db, rc);
   return -1;
+}
+
+/* Whether a neighbour's bound, NULL where there is no neighbour, is that of the bundle, empty there. */
+static int is_border(sqlite3_stmt *stmt, int column, tr_bytes bound) {
+  sqlite3_value *value = sqlite3_column_value(stmt, column);
+  if (sqlite3_value_type(value) == SQLITE_NULL) return bound.size == 0;
+  const void *bytes = sqlite3_value_blob(value);
+  tr_bytes neighbour = {bytes, (size_t)sqlite3_value_bytes(value)};
+  return bound.size > 0 && tr_bytes_compare(neighbour, bound) == 0;
+}
+
+tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *err) {
+  tr_value start = tr_value_blob(tr_buffer_bytes(&bundle->start));
+  sqlite3_stmt *stmt;
+  tr_code code = tr_job_statement(job, TR_BUNDLE_NEIGHBOURS, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc = bind_borrowed(stmt, 1, &start);
+  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row < 0) return err->code;
+  int is_bordered = has_row == 1 && is_border(stmt, 0, tr_buffer_bytes(&bundle->start)) &&
+                    is_border(stmt, 1, tr_buffer_bytes(&bundle->end));
+  sqlite3_reset(stmt);
+  sqlite3_clear_bindings(stmt);
+  if (is_bordered) return TR_OK;
+  return tr_bundle_error(
+      bundle,
+      "does not end where the next one begins, or does not begin where the one before "
+      "it ends: the job's table is damaged",
+      err);
 }
 
 int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err) {

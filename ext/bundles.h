@@ -66,6 +66,13 @@ tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *s
 /* What is wrong with a bundle, behind the name that errors give it: `bundle x'8000' is damaged`. TR_CORRUPT. */
 tr_code tr_bundle_error(const tr_bundle *bundle, const char *what, tr_error *err);
 
+/*
+** Whether the bundles on both sides begin and end where this one ends and begins, as all do, since together
+** they are all keys. To be asked before it is claimed or cut: its rows would else be lost, or another's be
+** done again. TR_CORRUPT.
+*/
+tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *err);
+
 /* Steps a TR_BUNDLE_... statement that gives at most one row: 1 `*bundle` is read, 0 none, -1. */
 int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
 

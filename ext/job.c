@@ -273,6 +273,9 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_BUNDLE_OF_START] = "SELECT $ FROM @ WHERE start_key = ?1",
     [TR_BUNDLE_NEXT_DONE] = "SELECT $ FROM @ WHERE +state = 'done' AND start_key >= ?1"
                             " ORDER BY start_key LIMIT 1",
+    [TR_BUNDLE_NEIGHBOURS] =
+        "SELECT (SELECT end_key FROM @ WHERE start_key < ?1 ORDER BY start_key DESC LIMIT 1),"
+        " (SELECT start_key FROM @ WHERE start_key > ?1 ORDER BY start_key LIMIT 1)",
     [TR_BUNDLE_RETRY_ALL] = "UPDATE @ SET state = 'pending', failures = 0"
                             " WHERE " LIVE "state = 'failed'",
     [TR_BUNDLE_ALL] = "SELECT $ FROM @ ORDER BY start_key",
@@ -347,6 +350,11 @@ tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr
   }
   *stmt = job->statements[number];
   return TR_OK;
+}
+
+void tr_job_forget_statement(tr_job *job, tr_job_sql sql) {
+  sqlite3_finalize(job->statements[sql]);
+  job->statements[sql] = NULL;
 }
 
 int tr_job_step(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {

@@ -55,6 +55,7 @@ typedef enum tr_job_sql {
   TR_BUNDLE_LARGEST,
   TR_BUNDLE_OF_START,
   TR_BUNDLE_NEXT_DONE,
+  TR_BUNDLE_NEIGHBOURS,
   TR_BUNDLE_WRITE_ONE,
   TR_BUNDLE_WRITE_TWO,
   TR_BUNDLE_RETRY_ALL,
@@ -153,6 +154,12 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql);
 ** are gone or damaged. Nobody finalizes it.
 */
 tr_code tr_job_statement(tr_job *job, tr_job_sql sql, sqlite3_stmt **stmt, tr_error *err);
+
+/*
+** Has it prepared anew when it is next asked for. For one that an authorizer had come to nothing: SQLite does
+** not do that by itself when the authorizer is taken away. It is not in use.
+*/
+void tr_job_forget_statement(tr_job *job, tr_job_sql sql);
 
 /* Runs a statement whose rows, if it gives any (PRAGMA count_changes), are of no use, to its end; resets it. */
 tr_code tr_job_run(tr_job *job, sqlite3_stmt *stmt, tr_error *err);

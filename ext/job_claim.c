@@ -292,6 +292,7 @@ int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_cl
     tr_bundle range = {0};
     int may_be_claimed = 1;
     is_found = find_next_range(job, &transaction->now, &s, &range, err);
+    if (is_found == 1 && tr_bundle_check_borders(job, &range, err) != TR_OK) is_found = -1;
     if (is_found == 1 && range.keys < 0) s.skips_fresh = 1;
     if (is_found == 1 && s.is_expired) {
       may_be_claimed = count_expiry(job, transaction, &range, err);

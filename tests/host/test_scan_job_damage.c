@@ -150,11 +150,73 @@ static void a_range_below_the_lowest_rowid_is_empty(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* Bundles that overlap, or leave a gap: what is beside them is neither claimed again nor passed by. */
+static void bundles_must_border_on_each_other(void **state) {
+  (void)state;
+  static const char *const damages[] = {
+      "UPDATE job_bundles SET end_key = (SELECT end_key FROM job_bundles" CLAIMED ")" DONE,
+      "UPDATE job_bundles SET end_key = (SELECT CAST(max(start_key) || x'00' AS BLOB) FROM "
+      "job_bundles)" CLAIMED,
+      "DELETE FROM job_bundles" DONE,
+      "DELETE FROM job_bundles WHERE state = 'pending'",
+  };
+  for (size_t i = 0; i < 2 * sizeof damages / sizeof damages[0]; i++) {
+    sqlite3 *db = with_job(i % 2 == 0 ? rowids : texts);
+    database_must(db, damages[i / 2]);
+    assert_says(database_text(db, uses[CLAIM]), "does not end where the next one begins",
+                damages[i / 2]);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
+/* What a larger bundle's record says of rows beside this one is not this one's. */
+static void rowids_are_those_of_the_bundle(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, rowids);
+  database_must(db, "CREATE VIRTUAL TABLE job USING scan_job(t);"
+                    "SELECT job_done('job', job_claim('job', 'w', 10));"
+                    "INSERT INTO t VALUES (7), (13); SELECT job_rescan('job')");
+  assert_string_equal(
+      database_text(db, "SELECT group_concat(first || '-' || last) FROM"
+                        " job_rowids('job', '{\"start\":\"\",\"end\":\"8000000000000007\"}')"),
+      "0-0,2-2,4-4,6-6");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static int ignore_writes(void *context, int action, const char *a, const char *b, const char *c,
+                         const char *d) {
+  (void)context, (void)b, (void)c, (void)d;
+  int is_write = action == SQLITE_INSERT || action == SQLITE_UPDATE || action == SQLITE_DELETE;
+  return is_write && a != NULL && strcmp(a, "job_bundles") == 0 ? SQLITE_IGNORE : SQLITE_OK;
+}
+
+/* A statement that an authorizer had come to nothing is not said to have done something, nor kept. */
+static void what_is_not_written_is_an_error(void **state) {
+  (void)state;
+  static const int calls[] = {1, 2, 3, 4};
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    sqlite3 *db = with_job(rowids);
+    sqlite3_set_authorizer(db, ignore_writes, NULL);
+    assert_says(database_text(db, uses[calls[i]]), "", uses[calls[i]]);
+    sqlite3_set_authorizer(db, NULL, NULL);
+    assert_string_equal(database_text(db, "SELECT state FROM job_bundles WHERE worker = 'w'"
+                                          " AND state <> 'done'"),
+                        "claimed");
+    assert_string_equal(database_text(db, uses[1]), "1");
+    assert_says(database_text(db, uses[1]), "done already", uses[1]);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(damaged_values_are_named),
       cmocka_unit_test(a_record_that_breaks_off_loses_no_row),
       cmocka_unit_test(a_range_below_the_lowest_rowid_is_empty),
+      cmocka_unit_test(bundles_must_border_on_each_other),
+      cmocka_unit_test(rowids_are_those_of_the_bundle),
+      cmocka_unit_test(what_is_not_written_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
