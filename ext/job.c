@@ -287,7 +287,7 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
         " SELECT 'done', count(*), total(keys), count(*) - count(keys) FROM @ WHERE state = 'done'",
     [TR_JOB_RECENT] = "SELECT total(keys), min(claimed_at), max(finished_at) FROM"
                       " (SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
-                      " ORDER BY start_key DESC LIMIT 200)",
+                      " ORDER BY finished_at DESC LIMIT 200)",
     /* Without an upper bound: to compare each rowid with it takes as long as to skip over it. */
     [TR_SOURCE_ROWIDS] = "SELECT % FROM & WHERE % >= ?1 ORDER BY % LIMIT 2 OFFSET ?2",
     [TR_SOURCE_VERSION] = "PRAGMA ~.schema_version",

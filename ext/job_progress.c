@@ -7,7 +7,7 @@
 ** How much there is still to do is counted exactly up to COUNT_AT_MOST keys; beyond that the rest of the
 ** table is estimated: its keys are taken to lie as densely as those that are known, the ones in bundles and
 ** the ones just counted. So small tables show exact figures, and large ones take no longer. The rate is
-** that of the done bundles that lie furthest ahead, where the job has got to, all workers together.
+** that of the bundles that were done last, all workers together.
 */
 #include "job_progress.h"
 

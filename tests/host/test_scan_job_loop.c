@@ -328,6 +328,20 @@ static void rowids_are_refused_with_the_reason(void **state) {
   close_database(db);
 }
 
+/* What was done slowly yesterday, further ahead, says nothing of how fast it goes now. */
+static void the_rate_is_of_what_was_done_last(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(500, "");
+  database_must(db, "CREATE TEMP TABLE n AS SELECT sum(job_done('job', job_claim('job', 'w', 1)))"
+                    " FROM counting_input(450);"
+                    "UPDATE job_bundles SET claimed_at = claimed_at - 172800000,"
+                    " finished_at = finished_at - 86400000 WHERE state = 'done' AND start_key IN"
+                    " (SELECT start_key FROM job_bundles WHERE state = 'done'"
+                    "  ORDER BY start_key DESC LIMIT 220)");
+  assert_string_equal(database_text(db, "SELECT rate > 1 FROM job_progress('job')"), "1");
+  close_database(db);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_call_ends_a_bundle_and_claims_the_next),
@@ -337,6 +351,7 @@ int main(void) {
       cmocka_unit_test(a_call_writes_few_pages),
       cmocka_unit_test(rowids_are_counted_right_with_and_without_gaps),
       cmocka_unit_test(progress_waits_for_no_writer_in_either_mode),
+      cmocka_unit_test(the_rate_is_of_what_was_done_last),
       cmocka_unit_test(rowids_are_the_bundle_as_it_was_claimed),
       cmocka_unit_test(rowids_reach_from_the_lowest_to_the_greatest),
       cmocka_unit_test(rowids_are_refused_with_the_reason),
