@@ -157,7 +157,8 @@ static int has_same_schema(tr_job *job, tr_error *err) {
   if (tr_job_statement(job, TR_SOURCE_VERSION, &stmt, err) != TR_OK) return -1;
   int has_row = tr_job_step(job, stmt, err);
   if (has_row < 0) return -1;
-  int is_same = has_row == 1 && sqlite3_column_int64(stmt, 0) == job->source.schema_version;
+  int is_same = has_row == 1 &&
+                tr_source_table_has_version(&job->source, job->db, sqlite3_column_int64(stmt, 0));
   sqlite3_reset(stmt);
   return is_same;
 }

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 /* --- Small things ------------------------------------------------------------------------- */
@@ -300,7 +301,17 @@ static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, i
   return finish(db, stmt, rc, err);
 }
 
+/* Another file may be attached under the same name, with as many changes of its schema. */
+static uint64_t file_of(const tr_source_table *source, sqlite3 *db) {
+  const char *name = sqlite3_db_filename(db, source->schema);
+  return tr_hash128_of(tr_bytes_of_text(name == NULL ? "" : name), 0).high;
+}
+
 /* --- The public face ---------------------------------------------------------------------- */
+
+int tr_source_table_has_version(const tr_source_table *source, sqlite3 *db, int64_t version) {
+  return version == source->schema_version && file_of(source, db) == source->file;
+}
 
 int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt;
@@ -334,6 +345,7 @@ tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *f
   source->kind = entry.is_view      ? TR_SOURCE_VIEW
                  : entry.is_virtual ? TR_SOURCE_VIRTUAL
                                     : TR_SOURCE_ROWID_TABLE;
+  source->file = file_of(source, db);
   code = read_schema_version(source, db, &source->schema_version, err);
   if (code == TR_OK) code = read_encoding(source, db, err);
   if (code == TR_OK) code = read_is_strict(source, db, err);
@@ -415,7 +427,7 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
   tr_error reason = {0};
   int64_t version = 0;
   tr_code code = read_schema_version(source, db, &version, &reason);
-  if (code == TR_OK && version == source->schema_version) return 1;
+  if (code == TR_OK && tr_source_table_has_version(source, db, version)) return 1;
   tr_source_table now = {0};
   if (code == TR_OK) {
     code = tr_source_table_read(&now, db, function, source->schema, source->name, &reason);
@@ -435,7 +447,10 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
     is_current = has_same_columns(source, &now, function, err);
     if (is_current == 1) is_current = has_same_key(source, &now, db, function, err);
   }
-  if (is_current == 1) source->schema_version = version;
+  if (is_current == 1) {
+    source->schema_version = version;
+    source->file = now.file;
+  }
   tr_source_table_free(&now);
   return is_current;
 }

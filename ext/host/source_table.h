@@ -81,6 +81,7 @@ typedef struct tr_source_table {
   int column_count;
   char *rowid_name; /* a name that gives the rowid; NULL: there is none, or three columns hide it */
   int64_t schema_version; /* of its schema, when it was read */
+  uint64_t file;          /* a hash of that schema's file name then */
   tr_source_key key;
 } tr_source_table;
 
@@ -89,6 +90,9 @@ typedef struct tr_source_table {
 ** do.
 */
 int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error *err);
+
+/* Whether its schema is still the same file, with this version: 1, 0. What was read of it is then still true. */
+int tr_source_table_has_version(const tr_source_table *source, sqlite3 *db, int64_t version);
 
 /* Whether there is a table or view of that name. */
 int tr_has_table(sqlite3 *db, const char *schema, const char *name);

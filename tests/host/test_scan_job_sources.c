@@ -118,9 +118,39 @@ static void the_schema_table_is_walked_under_each_of_its_names(void **state) {
   }
 }
 
+/* Another file under the same name, whose schema was changed as often. */
+static void another_file_of_its_name_is_not_the_source(void **state) {
+  (void)state;
+  char first[512], other[512], sql[1200];
+  const char *path[] = {database_path("source_file", first), database_path("other_file", other)};
+  sqlite3 *db = database_open(":memory:", 0);
+  for (int i = 0; i < 2; i++) {
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s' AS a; CREATE TABLE a.t(id %s; INSERT INTO a.t VALUES ('1'), ('2'), ('3');"
+             "DETACH a",
+             path[i], i == 0 ? "INTEGER PRIMARY KEY)" : "TEXT PRIMARY KEY) WITHOUT ROWID");
+    database_must(db, sql);
+  }
+  snprintf(sql, sizeof sql, "ATTACH '%s' AS a; CREATE VIRTUAL TABLE job USING scan_job(a.t)",
+           path[0]);
+  database_must(db, sql);
+  database_must(db, "SELECT job_claim('job', 'w', 1)");
+  snprintf(sql, sizeof sql, "DETACH a; ATTACH '%s' AS a", path[1]);
+  database_must(db, sql);
+  assert_refused(database_text(db, "SELECT job_claim('job', 'w', 1)"), "is now text(id)");
+  snprintf(sql, sizeof sql, "DETACH a; ATTACH '%s' AS a", path[0]);
+  database_must(db, sql);
+  assert_string_equal(database_text(db, "SELECT job_claim('job', 'w', 1) ->> 'start'"),
+                      "8000000000000002");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  database_remove(first);
+  database_remove(other);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(another_table_of_its_name_is_not_the_source),
+      cmocka_unit_test(another_file_of_its_name_is_not_the_source),
       cmocka_unit_test(the_schema_may_have_any_name),
       cmocka_unit_test(the_schema_table_is_walked_under_each_of_its_names),
   };
