@@ -349,14 +349,20 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
                       err);
 }
 
-int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err) {
+/* A statement whose one value is where a bundle begins: a copy, for `start` may be of what is then read into. */
+static tr_code statement_of_start(tr_job *job, tr_job_sql sql, tr_bytes start, sqlite3_stmt **stmt,
+                                  tr_error *err) {
   tr_value value = tr_value_blob(start);
+  tr_code code = tr_job_statement(job, sql, stmt, err);
+  if (code != TR_OK) return code;
+  int rc = tr_bind_value(*stmt, 1, &value);
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, job->db, rc);
+}
+
+int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err) {
   sqlite3_stmt *stmt;
-  if (tr_job_statement(job, TR_BUNDLE_OF_START, &stmt, err) != TR_OK) return -1;
-  int rc = tr_bind_value(stmt, 1, &value);
-  if (rc == SQLITE_OK) return tr_bundle_step(job, stmt, bundle, err);
-  tr_error_of_sqlite(err, job->db, rc);
-  return -1;
+  tr_code code = statement_of_start(job, TR_BUNDLE_OF_START, start, &stmt, err);
+  return code == TR_OK ? tr_bundle_step(job, stmt, bundle, err) : -1;
 }
 
 /* Whether a neighbour's bound, NULL where there is no neighbour, is that of the bundle, empty there. */
@@ -369,15 +375,13 @@ static int is_border(sqlite3_stmt *stmt, int column, tr_bytes bound) {
 }
 
 tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *err) {
-  tr_value start = tr_value_blob(tr_buffer_bytes(&bundle->start));
+  tr_bytes start = tr_buffer_bytes(&bundle->start);
   sqlite3_stmt *stmt;
-  tr_code code = tr_job_statement(job, TR_BUNDLE_NEIGHBOURS, &stmt, err);
+  tr_code code = statement_of_start(job, TR_BUNDLE_NEIGHBOURS, start, &stmt, err);
   if (code != TR_OK) return code;
-  int rc = bind_borrowed(stmt, 1, &start);
-  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
   int has_row = tr_job_step(job, stmt, err);
   if (has_row < 0) return err->code;
-  int is_bordered = has_row == 1 && is_border(stmt, 0, tr_buffer_bytes(&bundle->start)) &&
+  int is_bordered = has_row == 1 && is_border(stmt, 0, start) &&
                     is_border(stmt, 1, tr_buffer_bytes(&bundle->end));
   sqlite3_reset(stmt);
   sqlite3_clear_bindings(stmt);

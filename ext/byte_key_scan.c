@@ -78,9 +78,11 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
       code = describe(&table->scan, argv[1], &arguments, &err);
       tr_module_arguments_free(&arguments);
     }
-    /* In a file it must be possible to drop it, whatever has become of its source. */
-    if (code != TR_OK && table->scan.is_stored && tr_error_is_lasting(&err) &&
-        !tr_table_may_be_new(db)) {
+    /*
+    ** In a file it must be possible to drop it, whatever has become of its source. Where a statement writes it
+    ** may not be there yet, but in creation.
+    */
+    if (code != TR_OK && table->scan.is_stored && tr_error_is_lasting(&err) && !tr_is_writing(db)) {
       table->is_broken = 1;
       table->reason = err;
       rc = tr_declare_vtab(db, broken_declaration, message);

@@ -38,7 +38,3 @@ int tr_schemas_read_afresh(sqlite3 *db, const char *schema) {
   sqlite3_finalize(list);
   return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
-
-int tr_table_may_be_new(sqlite3 *db) {
-  return tr_is_writing(db);
-}

@@ -25,10 +25,4 @@
 */
 int tr_schemas_read_afresh(sqlite3 *db, const char *schema);
 
-/*
-** For a module whose xCreate and xConnect are one function: 0, the table is there already and is only
-** connected; 1, it may be in creation, as a statement that writes is running.
-*/
-int tr_table_may_be_new(sqlite3 *db);
-
 #endif

@@ -13,14 +13,13 @@
 
 #include "base/memory.h"
 
-#define LINE 64
 #define LARGE_PAGE ((size_t)2 << 20)
 #define FIRST_BLOCK LARGE_PAGE
 #define LARGEST_BLOCK ((size_t)32 << 20)
 
 typedef struct block {
   struct block *next;
-  uint8_t *begin; /* at a multiple of LINE, or of LARGE_PAGE */
+  uint8_t *begin; /* at a multiple of TR_LINE, or of LARGE_PAGE */
   size_t size, used;
 } block;
 
@@ -62,7 +61,7 @@ static void ask_for_large_pages(const block *b) {
 static tr_code add_block(tr_group_arena *arena, size_t size, tr_error *err) {
   tr_code code = tr_memory_account_take(&arena->account, size, err);
   if (code != TR_OK) return code;
-  size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : LINE;
+  size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : TR_LINE;
   block *b = tr_malloc(sizeof *b + alignment + size);
   if (b == NULL) {
     arena->account.used -= size;
@@ -88,7 +87,7 @@ static size_t wanted_size(const tr_group_arena *arena, size_t size) {
 }
 
 static size_t round_up(size_t size) {
-  return (size + LINE - 1) & ~(size_t)(LINE - 1);
+  return (size + TR_LINE - 1) & ~(size_t)(TR_LINE - 1);
 }
 
 static spare **spares_of(tr_group_arena *arena, size_t size) {

@@ -20,7 +20,10 @@ typedef struct tr_group_arena tr_group_arena;
 /* Blocks are taken from `budget`, which must outlive the arena. TR_NO_MEMORY. */
 tr_code tr_group_arena_create(tr_memory_budget *budget, tr_group_arena **arena, tr_error *err);
 
-/* A piece that begins a line of the processor's cache; its bytes are undefined. TR_NO_MEMORY, TR_TOO_BIG. */
+/* A line of the processor's cache, in bytes. */
+#define TR_LINE 64
+
+/* A piece that begins at a multiple of TR_LINE; its bytes are undefined. TR_NO_MEMORY, TR_TOO_BIG. */
 tr_code tr_group_arena_take(tr_group_arena *arena, size_t size, void **piece, tr_error *err);
 
 /* Gives a piece back, for the next one of the same size. */

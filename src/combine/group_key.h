@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/value.h"
 
 /*
@@ -49,6 +50,11 @@ typedef struct tr_group_row {
   tr_group_key_info info;
   const uint8_t *bytes;
 } tr_group_row;
+
+/* Whether its canonical form gives the values back as they are. */
+static inline int tr_group_row_is_plain(const tr_group_row *row) {
+  return row->exact_size == 0 && row->info.real_fields == 0;
+}
 
 /* The most bytes that either form of the tuple can take; and of that, for a value besides its own bytes. */
 #define TR_GROUP_KEY_HEAD 9
@@ -106,21 +112,15 @@ enum {
   TR_GROUP_HEAD_INT64
 };
 
-/* The hash of a key: begin with the seed and the size, add every word, end. */
+/* The hash of a key: begin with the seed and the size, add every word, and let all bits spread. */
 static inline uint64_t tr_group_hash_begin(uint64_t seed, size_t size) {
   return seed ^ (size * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static inline uint64_t tr_group_hash_add(uint64_t h, uint64_t word) {
   word *= UINT64_C(0xc2b2ae3d27d4eb4f);
-  h ^= (word << 31 | word >> 33) * UINT64_C(0x9e3779b185ebca87);
-  return (h << 27 | h >> 37) * UINT64_C(0x9e3779b185ebca87) + UINT64_C(0x85ebca77c2b2ae63);
-}
-
-static inline uint64_t tr_group_hash_end(uint64_t h) {
-  h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-  h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-  return h ^ (h >> 33);
+  h ^= tr_hash_rotate(word, 31) * UINT64_C(0x9e3779b185ebca87);
+  return tr_hash_rotate(h, 27) * UINT64_C(0x9e3779b185ebca87) + UINT64_C(0x85ebca77c2b2ae63);
 }
 
 static inline uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed) {
@@ -130,7 +130,7 @@ static inline uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64
     memcpy(&word, key + i, sizeof word);
     h = tr_group_hash_add(h, word);
   }
-  return tr_group_hash_end(h);
+  return tr_hash_avalanche(h);
 }
 
 static inline void tr_group_row_hash(tr_group_row *row, uint64_t seed) {
@@ -138,17 +138,12 @@ static inline void tr_group_row_hash(tr_group_row *row, uint64_t seed) {
 }
 
 static inline int tr_group_key_of_integer(int64_t integer, uint64_t *word) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   uint64_t head = TR_GROUP_HEAD_INT32, mask = UINT32_MAX;
   if (integer == (int16_t)integer) head = TR_GROUP_HEAD_INT16, mask = UINT16_MAX;
   if (integer == (int8_t)integer) head = TR_GROUP_HEAD_INT8, mask = UINT8_MAX;
   if (integer == 0) head = TR_GROUP_HEAD_ZERO, mask = 0;
   *word = head | ((uint64_t)integer & mask) << 8;
-  return integer == (int32_t)integer;
-#else
-  (void)integer, (void)word;
-  return 0;
-#endif
+  return TR_IS_LITTLE_ENDIAN && integer == (int32_t)integer;
 }
 
 static inline int tr_group_key_of_short(const tr_value *value, uint64_t *word) {

@@ -15,7 +15,6 @@
 
 /* Chunks are numbered in units of 8 bytes; each has this many numbers, whatever its size. */
 #define UNIT 8
-#define LINE 64
 #define CHUNK_UNITS_LOG 17
 #define CHUNK_SIZE ((size_t)UNIT << CHUNK_UNITS_LOG)
 #define FIRST_CHUNK_SIZE 4096
@@ -89,7 +88,7 @@ static size_t size_of(const tr_group_table *table, const tr_group *group) {
 /* Writes the head of a group, and its key. */
 static void put_key(tr_group *group, const tr_group_row *row) {
   uint32_t words = row->info.size / 8;
-  int is_plain = row->exact_size == 0 && row->info.real_fields == 0 && words <= UINT16_MAX;
+  int is_plain = tr_group_row_is_plain(row) && words <= UINT16_MAX;
   *group = (tr_group){row->hash, (uint16_t)(is_plain ? words : 0),
                       (uint16_t)(is_plain ? 0 : sizeof(tr_group_extra) / 8)};
   if (!is_plain) {
@@ -142,13 +141,13 @@ static tr_code add_chunk(tr_group_table *table, size_t size, tr_error *err) {
   size_t chunk_size = (size_t)(table->chunk_memory / 8) & ~(size_t)(FIRST_CHUNK_SIZE - 1);
   if (chunk_size < FIRST_CHUNK_SIZE) chunk_size = FIRST_CHUNK_SIZE;
   if (chunk_size > CHUNK_SIZE) chunk_size = CHUNK_SIZE;
-  if (chunk_size < LINE + size) chunk_size = LINE + size;
+  if (chunk_size < TR_LINE + size) chunk_size = TR_LINE + size;
   void *data;
   code = table->arena == NULL ? allocate_chunk(table, chunk_size, &data, err)
                               : tr_group_arena_take(table->arena, chunk_size, &data, err);
   if (code != TR_OK) return code;
   table->chunk_memory += chunk_size;
-  table->chunks[table->chunk_count++] = (chunk){data, chunk_size, LINE};
+  table->chunks[table->chunk_count++] = (chunk){data, chunk_size, TR_LINE};
   return TR_OK;
 }
 
@@ -416,7 +415,7 @@ uint64_t tr_group_table_memory(const tr_group_table *table) {
 const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_cursor *cursor) {
   for (; cursor->chunk < table->chunk_count; cursor->chunk++, cursor->offset = 0) {
     const chunk *c = &table->chunks[cursor->chunk];
-    if (cursor->offset == 0) cursor->offset = LINE;
+    if (cursor->offset == 0) cursor->offset = TR_LINE;
     if (cursor->offset >= c->used) continue;
     const tr_group *group = (const tr_group *)(const void *)(c->data + cursor->offset);
     tr_prefetch((const uint8_t *)group + GROUPS_AHEAD);

@@ -40,7 +40,6 @@
 /* Rows that are looked up together, and how far ahead of them memory is asked for. */
 #define TOGETHER 64
 #define ROWS_AHEAD 1024
-#define LINE 64
 
 typedef struct hash_part {
   tr_group_table *table; /* NULL: it is among the shared parts */
@@ -188,7 +187,8 @@ static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *ro
     if (!tr_waiting_rows_put(&p->rows, row, inputs, width))
       return add_to_part(grouping, row, inputs, err);
   }
-  tr_prefetch(p->rows.data + p->rows.used + LINE); /* the next row of this part comes much later */
+  tr_prefetch(p->rows.data + p->rows.used +
+              TR_LINE); /* the next row of this part comes much later */
   return TR_OK;
 }
 

@@ -24,7 +24,7 @@ static size_t write_row(uint8_t *at, const tr_group_row *row, const tr_value *in
                         int input_count) {
   short_head *head = (short_head *)(void *)at;
   uint32_t keys = row->info.size + row->exact_size;
-  int is_short = row->exact_size == 0 && row->info.real_fields == 0 && keys / 8 <= UINT16_MAX;
+  int is_short = tr_group_row_is_plain(row) && keys / 8 <= UINT16_MAX;
   uint8_t *out = at + (is_short ? sizeof *head : MOST_HEAD_SIZE);
   tr_group_key_copy(out, row->bytes, keys);
   out += keys;

@@ -52,7 +52,7 @@ static inline int tr_waiting_rows_put(tr_waiting_rows *rows, const tr_group_row 
                                       const tr_value *inputs, int input_count) {
   uint32_t keys = row->info.size / 8, words = keys + (uint32_t)input_count;
   int is_alike = rows->used == 0 || (rows->words == words && rows->key_words == keys);
-  if (row->exact_size != 0 || row->info.real_fields != 0 || !is_alike || words == 0)
+  if (!tr_group_row_is_plain(row) || !is_alike || words == 0)
     return tr_waiting_rows_put_with_head(rows, row, inputs, input_count);
   if (words * (size_t)8 > rows->size - rows->used) return 0;
   uint8_t *out = rows->data + rows->used;
