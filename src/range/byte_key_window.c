@@ -103,8 +103,8 @@ void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes
 */
 static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
   size_t shared = shared_prefix(key, end);
-  if (window->depth == 0) {
-    /* The first one: a millionth of the rest, which will double until it holds enough. */
+  if (window->step == 0) {
+    /* The first one, or nothing fitted: a millionth of the rest, which will double until it holds enough. */
     window->depth = shared + 8;
     window->step = distance(key, end, shared, window->depth) >> 20 | 1;
   } else if (window->given > 0 && window->left == 0) {

@@ -101,6 +101,18 @@ static void where_nothing_fits_it_stays_closed(void **state) {
   }
 }
 
+/* A window that stayed closed at the end of one range must not stay so in the next one. */
+static void where_nothing_fitted_it_opens_again(void **state) {
+  (void)state;
+  tr_byte_key_window window = {.wanted = 100};
+  assert_true(tr_byte_key_window_open(&window, hex("8000000000000001"), hex("800000000000ffff00")));
+  tr_byte_key_window_use(&window, 100);
+  assert_false(
+      tr_byte_key_window_open(&window, hex("800000000000ffff"), hex("800000000000ffff00")));
+  assert_true(tr_byte_key_window_open(&window, hex("8000000000010000"), hex("8000000000ffffff00")));
+  tr_byte_key_window_free(&window);
+}
+
 static void an_open_window_holds_every_key(void **state) {
   (void)state;
   tr_byte_key_window window = {.wanted = 100};
@@ -121,6 +133,7 @@ int main(void) {
       cmocka_unit_test(leads_order_keys),
       cmocka_unit_test(windows_stay_in_the_range),
       cmocka_unit_test(where_nothing_fits_it_stays_closed),
+      cmocka_unit_test(where_nothing_fitted_it_opens_again),
       cmocka_unit_test(an_open_window_holds_every_key),
   };
   return cmocka_run_group_tests_name("byte_key_window", tests, NULL, NULL);
