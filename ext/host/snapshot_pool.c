@@ -218,6 +218,7 @@ static int open_spare(tr_snapshot_pool *pool) {
   int rc = open_connection(pool, &pool->spare);
   if (rc == SQLITE_OK) {
     rc = sqlite3_prepare_v2(pool->spare.db, "PRAGMA data_version", -1, &pool->data_version, NULL);
+    if (rc != SQLITE_OK) close_connection(&pool->spare);
   }
   return rc;
 }
