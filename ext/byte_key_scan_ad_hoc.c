@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "host/hidden_arguments.h"
+#include "host/in_lists.h"
 
 enum {
   COLUMN_BYTE_KEY,
@@ -80,8 +81,8 @@ static int find_terms(const sqlite3_index_info *info, int *given) {
 
 /* Whether the term has a list behind = (or may have: an older host does not tell), one scan for each. */
 static int may_be_list(sqlite3_index_info *info, int i) {
-  return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
-         (sqlite3_libversion_number() < 3038000 || sqlite3_vtab_in(info, i, -1));
+  if (tr_in_lists_are_told()) return tr_is_in_list(info, i);
+  return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
 int scan_ad_hoc_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {

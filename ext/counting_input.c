@@ -27,6 +27,7 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "counting_input_request.h"
+#include "host/in_lists.h"
 #include "host/interrupt.h"
 #include "host/tracker_registry.h"
 #include "host/value_expression.h"
@@ -116,9 +117,10 @@ static int compare_integers(const void *a, const void *b) {
 static tr_code read_list(counting_cursor *cursor, sqlite3_value *in,
                          const tr_counting_source *source, tr_error *err) {
   size_t capacity = 0, size = 0;
+  sqlite3 *db = tr_host_db(host_of(cursor));
   sqlite3_value *item = NULL;
-  int rc = counting_list_first(in, &item);
-  for (size_t seen = 1; rc == SQLITE_OK && item != NULL; seen++) {
+  int has_item;
+  for (size_t seen = 1; (has_item = tr_in_list_next(db, in, &item, err)) == 1; seen++) {
     tr_integer_bounds is = tr_integer_bounds_all();
     tr_integer_bounds_apply(&is, SQLITE_INDEX_CONSTRAINT_EQ, item);
     if (is.low == is.high && tr_counting_source_contains(source, is.low)) {
@@ -134,11 +136,8 @@ static tr_code read_list(counting_cursor *cursor, sqlite3_value *in,
       tr_code code = tr_interrupt_poll(&cursor->interrupt, err);
       if (code != TR_OK) return code;
     }
-    rc = counting_list_next(in, &item);
   }
-  if (rc != SQLITE_OK && rc != SQLITE_DONE) {
-    return tr_error_of_sqlite(err, tr_host_db(host_of(cursor)), rc);
-  }
+  if (has_item < 0) return err->code;
   if (size > 1) qsort(cursor->list, size, sizeof *cursor->list, compare_integers);
   cursor->list_size = 0;
   for (size_t i = 0; i < size; i++) {

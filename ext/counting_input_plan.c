@@ -15,10 +15,8 @@
 #include <string.h>
 
 #include "host/hidden_arguments.h"
+#include "host/in_lists.h"
 #include "reader/counting_source.h"
-
-/* Since when a table may take a whole IN, and look at the constants of a query. */
-#define VERSION_WITH_IN 3038000
 
 /* Guesses where a query has a parameter or another table's column. */
 #define UNKNOWN_END_ROWS 1000.0
@@ -56,58 +54,6 @@ static char mark_of_operator(int op) {
   }
   return '\0';
 }
-
-/* --- What newer hosts offer ----------------------------------------------------------------- */
-
-#if SQLITE_VERSION_NUMBER >= VERSION_WITH_IN
-static int host_has_in(void) {
-  return sqlite3_libversion_number() >= VERSION_WITH_IN;
-}
-
-/* 1 if constraint `i` is an IN that can be had whole; `take` asks for that. */
-static int in_list(sqlite3_index_info *info, int i, int take) {
-  return host_has_in() && sqlite3_vtab_in(info, i, take ? 1 : -1);
-}
-
-/* The constant on the right of constraint `i`, or NULL if it is not known yet. */
-static sqlite3_value *constant_of(sqlite3_index_info *info, int i) {
-  sqlite3_value *value = NULL;
-  if (!host_has_in() || sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK) return NULL;
-  return value;
-}
-
-int counting_list_first(sqlite3_value *list, sqlite3_value **item) {
-  return sqlite3_vtab_in_first(list, item);
-}
-
-int counting_list_next(sqlite3_value *list, sqlite3_value **item) {
-  return sqlite3_vtab_in_next(list, item);
-}
-#else
-static int host_has_in(void) {
-  return 0;
-}
-
-static int in_list(sqlite3_index_info *info, int i, int take) {
-  (void)info, (void)i, (void)take;
-  return 0;
-}
-
-static sqlite3_value *constant_of(sqlite3_index_info *info, int i) {
-  (void)info, (void)i;
-  return NULL;
-}
-
-int counting_list_first(sqlite3_value *list, sqlite3_value **item) {
-  (void)list, (void)item;
-  return SQLITE_DONE;
-}
-
-int counting_list_next(sqlite3_value *list, sqlite3_value **item) {
-  (void)list, (void)item;
-  return SQLITE_DONE;
-}
-#endif
 
 /* --- Taking terms --------------------------------------------------------------------------- */
 
@@ -152,7 +98,7 @@ static int take_arguments(plan *p) {
     if (!term->usable) return SQLITE_CONSTRAINT;
     if (is_given(p, argument)) continue;
     p->argument_at[argument] = i;
-    if (in_list(p->info, i, 0)) p->has_repeated_scan = 1;
+    if (tr_is_in_list(p->info, i)) p->has_repeated_scan = 1;
     take(p, i, (char)('a' + argument));
   }
   return SQLITE_OK;
@@ -164,11 +110,11 @@ static int take_value_term(plan *p, int i) {
   char mark = mark_of_operator(term->op);
   if (!term->usable || mark == '\0') return 0;
   if (term->op == SQLITE_INDEX_CONSTRAINT_EQ) {
-    int is_list = in_list(p->info, i, 0);
-    if (is_given(p, COUNTING_TRACKER) && (is_list || !host_has_in())) return 0;
+    int is_list = tr_is_in_list(p->info, i);
+    if (is_given(p, COUNTING_TRACKER) && (is_list || !tr_in_lists_are_told())) return 0;
     if (is_list && p->has_list) return 0;
     if (is_list) {
-      in_list(p->info, i, 1);
+      tr_take_in_list(p->info, i);
       take(p, i, COUNTING_PLAN_LIST);
       p->has_list = 1;
       return 1;
@@ -176,7 +122,7 @@ static int take_value_term(plan *p, int i) {
     p->is_one_row = 1;
   }
   take(p, i, mark);
-  sqlite3_value *constant = constant_of(p->info, i);
+  sqlite3_value *constant = tr_constraint_value(p->info, i);
   if (constant != NULL) {
     tr_integer_bounds_apply(&p->bounds, term->op, constant);
   } else {
@@ -204,7 +150,7 @@ static void take_value_terms(plan *p) {
 }
 
 static int64_t constant_integer(const plan *p, int constraint, int64_t otherwise, int *is_known) {
-  sqlite3_value *constant = constraint < 0 ? NULL : constant_of(p->info, constraint);
+  sqlite3_value *constant = constraint < 0 ? NULL : tr_constraint_value(p->info, constraint);
   *is_known =
       constraint < 0 || (constant != NULL && sqlite3_value_type(constant) == SQLITE_INTEGER);
   return constraint >= 0 && *is_known ? sqlite3_value_int64(constant) : otherwise;

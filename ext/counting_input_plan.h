@@ -48,8 +48,4 @@ int counting_plan_operator(char mark);
 
 int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 
-/* The values of an `I`; SQLITE_DONE behind the last. */
-int counting_list_first(sqlite3_value *list, sqlite3_value **item);
-int counting_list_next(sqlite3_value *list, sqlite3_value **item);
-
 #endif

@@ -3,7 +3,7 @@
 */
 #include "host/hidden_arguments.h"
 
-#include <stddef.h>
+#include "host/in_lists.h"
 
 /* Comparisons that are never true of NULL, as they are written. */
 static const struct {
@@ -34,11 +34,6 @@ static int is_given(const sqlite3_index_info *info, int column) {
   return 0;
 }
 
-static int is_list(sqlite3_index_info *info, int i) {
-  return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
-         sqlite3_libversion_number() >= 3038000 && sqlite3_vtab_in(info, i, -1);
-}
-
 static int refuse(sqlite3_vtab *vtab, char *message) {
   sqlite3_free(vtab->zErrMsg);
   vtab->zErrMsg = message;
@@ -49,11 +44,10 @@ int tr_hidden_arguments_check(const tr_hidden_arguments *arguments, sqlite3_vtab
                               sqlite3_index_info *info) {
   for (int i = 0; i < info->nConstraint; i++) {
     int argument = info->aConstraint[i].iColumn - arguments->first;
-
-    const char *comparison = comparison_text(info->aConstraint[i].op);
     if (argument < 0 || argument >= arguments->count) continue;
+    const char *comparison = comparison_text(info->aConstraint[i].op);
     const char *name = arguments->names[argument];
-    if (argument == arguments->single && is_list(info, i)) {
+    if (argument == arguments->single && tr_is_in_list(info, i)) {
       return refuse(vtab, sqlite3_mprintf("%s(): argument %s takes one name, not IN (...)",
                                           arguments->function, name));
     }

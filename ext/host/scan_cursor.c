@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "host/in_lists.h"
 #include "host/range_arguments.h"
 
 /* --- The inner statement ------------------------------------------------------------------ */
@@ -268,12 +269,11 @@ static void free_arguments(scan_arguments *arguments) {
 }
 
 /* Copies the values of a list. */
-static tr_code read_list(sqlite3_value *list, tr_term *term, tr_error *err) {
-  sqlite3_value *value;
+static tr_code read_list(sqlite3 *db, sqlite3_value *list, tr_term *term, tr_error *err) {
+  sqlite3_value *value = NULL;
   int capacity = 0;
-  int rc;
-  for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value != NULL;
-       rc = sqlite3_vtab_in_next(list, &value)) {
+  int has_value;
+  while ((has_value = tr_in_list_next(db, list, &value, err)) == 1) {
     if (term->value_count == capacity) {
       capacity = capacity * 2 + 8;
       sqlite3_value **values = tr_realloc(term->values, (size_t)capacity * sizeof *values);
@@ -284,7 +284,7 @@ static tr_code read_list(sqlite3_value *list, tr_term *term, tr_error *err) {
     if (term->values[term->value_count] == NULL) return tr_error_no_memory(err);
     term->value_count++;
   }
-  return rc == SQLITE_NOMEM ? tr_error_no_memory(err) : TR_OK;
+  return has_value < 0 ? err->code : TR_OK;
 }
 
 static tr_code read_term(const tr_scan_table *table, const tr_scan_plan_term *planned,
@@ -295,7 +295,7 @@ static tr_code read_term(const tr_scan_table *table, const tr_scan_plan_term *pl
                     .is_binary = planned->is_binary};
   if (planned->op == TR_IN) {
     arguments->term_count++;
-    return read_list(value, term, err);
+    return read_list(table->db, value, term, err);
   }
   arguments->single[arguments->term_count] = value;
   term->values = &arguments->single[arguments->term_count++];

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "host/hidden_arguments.h"
+#include "host/in_lists.h"
 #include "host/stored_expression.h"
 
 static const char *const words[TR_OPERATORS] = {
@@ -49,17 +50,6 @@ void tr_scan_plan_read(const char *text, tr_scan_plan *plan) {
     term->is_binary = *at == '.';
     at += strcspn(at, " ");
   }
-}
-
-/* --- What the host can do ----------------------------------------------------------------- */
-
-/* Lists as one value (sqlite3_vtab_in) are there since 3.38. */
-static int has_lists(void) {
-  return sqlite3_libversion_number() >= 3038000;
-}
-
-static int is_list(sqlite3_index_info *info, int i) {
-  return has_lists() && sqlite3_vtab_in(info, i, -1);
 }
 
 /* --- Terms -------------------------------------------------------------------------------- */
@@ -118,8 +108,8 @@ static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int
 /* Whether one key at most can equal the value, whichever way it is compared. */
 static int is_certain(const tr_scan_table *table, sqlite3_index_info *info, int i, int source) {
   if (source < 0 || table->source.columns[source].affinity >= TR_AFFINITY_NUMERIC) return 1;
-  sqlite3_value *value;
-  if (!has_lists() || sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK) return 0;
+  sqlite3_value *value = tr_constraint_value(info, i);
+  if (value == NULL) return 0;
   int type = sqlite3_value_type(value);
   return type == SQLITE_TEXT || type == SQLITE_BLOB;
 }
@@ -170,7 +160,7 @@ static int take_arguments(const tr_scan_table *table, sqlite3_index_info *info, 
 
 static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_scan_plan *plan,
                           key_terms *key) {
-  if (op > TR_LE || is_list(info, i)) return;
+  if (op > TR_LE || tr_is_in_list(info, i)) return;
   take(plan, info, i, info->aConstraint[i].iColumn, op, 0, 0);
   if (op == TR_EQ) key->has_byte_key = 1;
   if (op != TR_EQ) key->has_byte_key_range = 1;
@@ -200,10 +190,10 @@ static void take_column(const tr_scan_table *table, sqlite3_index_info *info, in
   if (source < 0 && table->source.rowid_name == NULL) return;
   if (may_be_of_pattern(info, i, op)) return;
   /* An older host may have a list behind =, and would scan once for each of its values. */
-  if (key->has_tracker && op == TR_EQ && !has_lists()) return;
+  if (key->has_tracker && op == TR_EQ && !tr_in_lists_are_told()) return;
   if (!can_compare(table, info, i, op, source, &is_binary)) return;
-  if (op == TR_EQ && is_list(info, i)) {
-    sqlite3_vtab_in(info, i, 1);
+  if (tr_is_in_list(info, i)) {
+    tr_take_in_list(info, i);
     op = TR_IN;
   }
   int exact = op != TR_IN && tr_term_is_exact(&table->source, source, op);
