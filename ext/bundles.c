@@ -11,6 +11,7 @@
 #include "base/argument.h"
 #include "base/utf8.h"
 #include "key_record.h"
+#include "range/byte_key.h"
 
 /* TR_BUNDLE_MOST. */
 static const int64_t MOST = INT64_C(9007199254740992);
@@ -391,6 +392,28 @@ tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *
       "does not end where the next one begins, or does not begin where the one before "
       "it ends: the job's table is damaged",
       err);
+}
+
+/* The least rowid whose key is not below `bound`; 0: there is none. */
+static int least_rowid(tr_bytes bound, int64_t *rowid) {
+  uint8_t key[TR_ROWID_KEY_SIZE] = {0};
+  size_t size = bound.size < sizeof key ? bound.size : sizeof key;
+  if (size > 0) memcpy(key, bound.data, size);
+  *rowid = tr_byte_key_to_rowid(key);
+  if (bound.size <= sizeof key) return 1;
+  if (*rowid == INT64_MAX) return 0;
+  ++*rowid;
+  return 1;
+}
+
+int tr_bundle_rowids(const tr_bundle *bundle, int64_t *least, int64_t *greatest) {
+  int64_t behind;
+  *greatest = INT64_MAX;
+  if (!least_rowid(tr_buffer_bytes(&bundle->start), least)) return 0;
+  if (bundle->end.size == 0 || !least_rowid(tr_buffer_bytes(&bundle->end), &behind)) return 1;
+  if (behind <= *least) return 0;
+  *greatest = behind - 1;
+  return 1;
 }
 
 int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err) {

@@ -82,6 +82,9 @@ int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_erro
 /* The same, of just that range. */
 int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err);
 
+/* The rowids that a bundle of rowids can have: `*least` to `*greatest`. 0: none lies between its bounds. */
+int tr_bundle_rowids(const tr_bundle *bundle, int64_t *least, int64_t *greatest);
+
 /* What to say of a bundle in whose record a run is_damaged was met. TR_CORRUPT. */
 tr_code tr_bundle_refuse_record(const tr_bundle *bundle, tr_error *err);
 

@@ -11,36 +11,17 @@
 */
 #include "job_rowids.h"
 
-#include <string.h>
-
 #include "bundles.h"
 #include "key_record.h"
-#include "range/byte_key.h"
 
 static const char function[] = "job_rowids";
 
-/* The least rowid whose key is not below `bound`; 0: there is none. */
-static int least_rowid(tr_bytes bound, int64_t *rowid) {
-  uint8_t key[TR_ROWID_KEY_SIZE] = {0};
-  size_t size = bound.size < sizeof key ? bound.size : sizeof key;
-  if (size > 0) memcpy(key, bound.data, size);
-  *rowid = tr_byte_key_to_rowid(key);
-  if (bound.size <= sizeof key) return 1;
-  if (*rowid == INT64_MAX) return 0;
-  ++*rowid;
-  return 1;
-}
-
 /* Cuts off of a run what lies beside the bundle: a record may be that of a larger one. 0: nothing is left. */
 static int clip(const tr_bundle *bundle, int64_t *first, int64_t *last) {
-  int64_t least, behind;
-  if (!least_rowid(tr_buffer_bytes(&bundle->start), &least)) return 0;
+  int64_t least, greatest;
+  if (!tr_bundle_rowids(bundle, &least, &greatest)) return 0;
   if (*first < least) *first = least;
-  tr_bytes end = tr_buffer_bytes(&bundle->end);
-  if (end.size > 0 && least_rowid(end, &behind) && *last >= behind) {
-    if (behind == INT64_MIN) return 0;
-    *last = behind - 1;
-  }
+  if (*last > greatest) *last = greatest;
   return *first <= *last;
 }
 

@@ -38,12 +38,6 @@ static int find_rowids(tr_job *job, int64_t first, int64_t offset, int64_t rowid
   return 2;
 }
 
-/* Reads a bound that is a rowid; leaves `*rowid` alone where there is none. 0: it is neither. */
-static int read_bound(const tr_buffer *bound, int64_t *rowid) {
-  if (bound->size == TR_ROWID_KEY_SIZE) *rowid = tr_byte_key_to_rowid(bound->data);
-  return bound->size == TR_ROWID_KEY_SIZE || bound->size == 0;
-}
-
 /* Finding the unbroken runs of rowids. */
 typedef struct run_search {
   tr_job *job;
@@ -73,23 +67,13 @@ static int add_runs(run_search *search, int64_t first, int64_t last, int64_t cou
   return is_added == 1 ? add_runs(search, middle[1], last, count - half, err) : is_added;
 }
 
-/* Reads the rowids that a range may have. 0: there are none, or its bounds are no rowids. */
-static int read_bounds(const tr_bundle *range, int64_t bounds[2]) {
-  bounds[0] = INT64_MIN;
-  bounds[1] = INT64_MAX;
-  if (!read_bound(&range->start, &bounds[0]) || !read_bound(&range->end, &bounds[1])) return 0;
-  if (bounds[1] == INT64_MIN) return 0;
-  if (range->end.size > 0) bounds[1]--;
-  return 1;
-}
-
-/* Makes `w` the walk over `limit` rowids, of which `last[0]` is the last and `last[1]`, if any, the next. */
-static int walk_runs(tr_job *job, const int64_t bounds[2], int64_t limit, const int64_t last[2],
-                     tr_walk *w, tr_error *err) {
-  int64_t first = bounds[0];
+/* Makes `w` the walk over `limit` rowids from `least` on, of which `last[0]` is the last and `last[1]`, if any, the next. */
+static int walk_runs(tr_job *job, int64_t least, int64_t limit, const int64_t last[2], tr_walk *w,
+                     tr_error *err) {
+  int64_t first = least;
   if ((uint64_t)last[0] - (uint64_t)first != (uint64_t)limit - 1) {
     int64_t there[2];
-    int found = find_rowids(job, bounds[0], 0, there, err);
+    int found = find_rowids(job, least, 0, there, err);
     if (found < 1) return found;
     first = there[0];
   }
@@ -107,7 +91,7 @@ static int walk_runs(tr_job *job, const int64_t bounds[2], int64_t limit, const 
 static int walk_short_way(tr_job *job, const tr_bundle *range, int64_t limit, tr_walk *w,
                           tr_error *err) {
   enum { WORTH_IT = 50, REST = 16 };
-  int64_t bounds[2];
+  int64_t least, greatest;
   int64_t last[2];
   int may_have_so_many = range->keys < 0 || range->keys >= limit;
   if (!w->record.is_rowid || limit < WORTH_IT || !may_have_so_many) return 0;
@@ -115,12 +99,12 @@ static int walk_short_way(tr_job *job, const tr_bundle *range, int64_t limit, tr
     job->gaps--;
     return 0;
   }
-  if (!read_bounds(range, bounds)) return 0;
-  int count = find_rowids(job, bounds[0], limit - 1, last, err);
-  if (count <= 0 || last[0] > bounds[1]) return count < 0 ? -1 : 0;
-  int is_walked = walk_runs(job, bounds, limit, last, w, err);
+  if (!tr_bundle_rowids(range, &least, &greatest)) return 0;
+  int count = find_rowids(job, least, limit - 1, last, err);
+  if (count <= 0 || last[0] > greatest) return count < 0 ? -1 : 0;
+  int is_walked = walk_runs(job, least, limit, last, w, err);
   if (is_walked == 0) job->gaps = REST;
-  w->has_more = count == 2 && last[1] <= bounds[1];
+  w->has_more = count == 2 && last[1] <= greatest;
   return is_walked;
 }
 
