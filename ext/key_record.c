@@ -20,8 +20,10 @@ static uint64_t number_of_rowid(int64_t rowid) {
   return (uint64_t)rowid ^ UINT64_C(1) << 63;
 }
 
-static tr_code append_number(tr_buffer *buffer, uint64_t number, tr_error *err) {
-  uint8_t bytes[10];
+enum { NUMBER_SIZE_MAX = 10 };
+
+/* As LEB128; how many bytes it takes. */
+static size_t put_number(uint8_t *bytes, uint64_t number) {
   size_t size = 0;
   do {
     bytes[size] = (uint8_t)(number & 0x7f);
@@ -29,7 +31,7 @@ static tr_code append_number(tr_buffer *buffer, uint64_t number, tr_error *err) 
     if (number != 0) bytes[size] |= 0x80;
     size++;
   } while (number != 0);
-  return tr_buffer_append(buffer, (tr_bytes){bytes, size}, err);
+  return size;
 }
 
 /* 0 at the end of the bytes. */
@@ -44,12 +46,13 @@ static int read_number(tr_key_runs *runs, uint64_t *number) {
 }
 
 static tr_code end_run(tr_key_record *record, tr_error *err) {
+  uint8_t bytes[2 * NUMBER_SIZE_MAX];
   if (!record->is_in_run) return TR_OK;
-  tr_code code = append_number(&record->runs, record->from - record->run_end, err);
-  if (code == TR_OK) code = append_number(&record->runs, record->to - record->from - 1, err);
-  if (code == TR_OK) record->run_end = record->to;
+  size_t size = put_number(bytes, record->from - record->run_end);
+  size += put_number(bytes + size, record->to - record->from - 1);
+  record->run_end = record->to;
   record->is_in_run = 0;
-  return code;
+  return tr_buffer_append(&record->runs, (tr_bytes){bytes, size}, err);
 }
 
 /* Adds [from, to). */
@@ -70,8 +73,8 @@ tr_code tr_key_record_add(tr_key_record *record, tr_bytes key, tr_error *err) {
     record->hash = tr_hash128_of(key, record->hash).low;
     return TR_OK;
   }
-  uint64_t number = number_of(key);
-  return add_numbers(record, number, number + 1, err);
+  int64_t rowid = tr_byte_key_to_rowid(key.data);
+  return tr_key_record_add_run(record, rowid, rowid, err);
 }
 
 tr_code tr_key_record_add_run(tr_key_record *record, int64_t first, int64_t last, tr_error *err) {
