@@ -289,7 +289,8 @@ void tr_bundle_let_go(tr_bundle *bundle) {
 }
 
 tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error *err) {
-  tr_restriction restriction = {.kind = TR_BYTES, .bytes = {bundle->start, bundle->end}};
+  tr_restriction restriction = {
+      .kind = TR_BYTES, .bytes = {bundle->start, bundle->end}, .claim = bundle->claims};
   return tr_restriction_text(&restriction, text, err);
 }
 
@@ -334,16 +335,19 @@ static tr_code refuse_other(const tr_job *job, const tr_bundle_call *call, const
 
 /*
 ** Whoever names the worker that holds the bundle may end the claim; else only the connection that made it,
-** whose mark the lease is. A claim that was rolled back left no mark.
+** whose mark the lease is. A claim that was rolled back left no mark. Of several claims it is the last
+** that holds, where the text says which it is of: one that was put together, or that a former version gave, does not.
 */
 static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const tr_bundle *bundle,
                            tr_error *err) {
-  if (call->worker != NULL) {
-    if (tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0) return TR_OK;
-    return refuse_other(job, call, bundle, "is now claimed", ": the lease of this claim ran out",
-                        err);
-  }
-  if (tr_jobs_mark(job->jobs) == bundle->lease) return TR_OK;
+  int64_t claim = call->bundle->claim;
+  static const char ran_out[] = ": the lease of this claim ran out";
+  int is_own = call->worker == NULL
+                   ? tr_jobs_mark(job->jobs) == bundle->lease
+                   : tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0;
+  if (is_own && (claim == 0 || claim == bundle->claims)) return TR_OK;
+  if (is_own) return refuse_other(job, call, bundle, "was claimed again", ran_out, err);
+  if (call->worker != NULL) return refuse_other(job, call, bundle, "is now claimed", ran_out, err);
   return refuse_other(job, call, bundle, "is claimed",
                       ", and not by this connection: its lease ran out, its claim was rolled back, "
                       "or it is for another connection and must name its worker",

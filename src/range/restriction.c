@@ -85,6 +85,7 @@ tr_code tr_restriction_intersect(tr_restriction *restriction, const tr_restricti
                                  tr_error *err) {
   tr_code code = check_kind(restriction, other->kind, "intersection with one", err);
   if (code != TR_OK) return code;
+  restriction->claim = 0;
   if (other->kind == TR_BYTES) return intersect_bytes(&restriction->bytes, &other->bytes, err);
   intersect_integers(&restriction->integers, &other->integers);
   return TR_OK;

@@ -8,6 +8,9 @@
 ** hex, escapes) and nothing else: unknown, missing or repeated members, other types, odd hex, a
 ** number that is not an int64 are errors that name the byte offset and what is wrong.
 **
+** A bundle of a job is a range of bytes whose text may have a third member, `"claim":2`: the number of the claim that
+** it is of. It is kept, written, and nothing else: to all other questions the range alone counts.
+**
 ** Ownership: tr_restriction_free releases what a restriction of bytes owns; all zero owns nothing.
 ** Thread-safety: as byte_key_range.h.
 */
@@ -25,6 +28,7 @@ typedef struct tr_restriction {
     tr_byte_key_range bytes;
     tr_offset_range integers;
   };
+  int64_t claim; /* 1 or more, of bytes; 0: none */
 } tr_restriction;
 
 /* A point in a source of either kind. A key is borrowed. */
@@ -54,18 +58,18 @@ tr_code tr_restriction_parse(tr_restriction *restriction, tr_bytes text, tr_erro
 /* Appends the canonical text. */
 tr_code tr_restriction_text(const tr_restriction *restriction, tr_buffer *text, tr_error *err);
 
-/* Makes `*to` a copy of `from`. On TR_NO_MEMORY `*to` owns nothing. */
+/* Makes `*to` a copy of `from`, of no claim. On TR_NO_MEMORY `*to` owns nothing. */
 tr_code tr_restriction_copy(tr_restriction *to, const tr_restriction *from, tr_error *err);
 void tr_restriction_free(tr_restriction *restriction);
 
-/* Whether two are of one kind with the same ends. 1 or 0. */
+/* Whether two are of one kind with the same ends, of whatever claims. 1 or 0. */
 int tr_restriction_equals(const tr_restriction *a, const tr_restriction *b);
 
 /* 1 or 0; -1 (TR_INVALID_ARGUMENT) when the position is of the other kind. */
 int tr_restriction_contains(const tr_restriction *restriction, tr_position position, tr_error *err);
 
 /*
-** The part of `restriction` that lies in `other`, in place; where nothing does, an empty range
+** The part of `restriction` that lies in `other`, in place and of no claim; where nothing does, an empty range
 ** inside `restriction`: [start, start), with an empty start [empty, 00), or [from, from).
 ** TR_INVALID_ARGUMENT: of different kinds. TR_NO_MEMORY leaves all as it was.
 */

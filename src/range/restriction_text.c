@@ -2,8 +2,8 @@
 ** The text of a restriction, written and read.
 **
 ** The reader is a small parser of JSON for the one shape that a restriction may have: an object of
-** two members whose names and types its kind fixes (the table `members`). It reads characters of
-** strings one by one, so that an escape may stand anywhere, and keeps nothing but the four values.
+** two members whose names and types its kind fixes, and a claim (the table `members`). It reads characters of
+** strings one by one, so that an escape may stand anywhere, and keeps nothing but the five values.
 */
 #include "range/restriction.h"
 
@@ -24,7 +24,11 @@ tr_code tr_restriction_text(const tr_restriction *restriction, tr_buffer *text, 
   if (code == TR_OK) {
     code = tr_buffer_append_hex(text, tr_buffer_bytes(&restriction->bytes.end), err);
   }
-  if (code == TR_OK) code = tr_buffer_append_text(text, "\"}", err);
+  if (code == TR_OK) code = tr_buffer_append_text(text, "\"", err);
+  if (code == TR_OK && restriction->claim > 0) {
+    code = tr_buffer_printf(text, err, ",\"claim\":%lld", (long long)restriction->claim);
+  }
+  if (code == TR_OK) code = tr_buffer_append_text(text, "}", err);
   if (code != TR_OK) text->size = before;
   return code;
 }
@@ -37,16 +41,22 @@ typedef struct parser {
   size_t at;
   tr_error *err;
   tr_buffer keys[2];   /* start, end */
-  int64_t integers[2]; /* from, to */
+  int64_t integers[3]; /* from, to, claim */
 } parser;
 
-/* Where a member's value goes. Both members of a restriction are of one kind. */
+enum { CLAIM = 2 };
+
+/* Where a member's value goes. The members of a restriction are all those of one kind; a claim may be left out. */
 static const struct {
   const char *name;
   tr_restriction_kind kind;
+  int is_key;
   int slot;
-} members[] = {
-    {"start", TR_BYTES, 0}, {"end", TR_BYTES, 1}, {"from", TR_INTEGERS, 0}, {"to", TR_INTEGERS, 1}};
+} members[] = {{"start", TR_BYTES, 1, 0},
+               {"end", TR_BYTES, 1, 1},
+               {"claim", TR_BYTES, 0, CLAIM},
+               {"from", TR_INTEGERS, 0, 0},
+               {"to", TR_INTEGERS, 0, 1}};
 
 #define MEMBER_COUNT (sizeof members / sizeof *members)
 
@@ -177,21 +187,30 @@ static tr_code read_member(parser *p, unsigned *seen) {
   tr_code code = read_name(p, name);
   if (code != TR_OK) return code;
   while (i < MEMBER_COUNT && strcmp(members[i].name, name) != 0) i++;
-  if (i == MEMBER_COUNT) return fail_at(p, at, "unknown member (known: start, end; from, to)");
+  if (i == MEMBER_COUNT) {
+    return fail_at(p, at, "unknown member (known: start, end, claim; from, to)");
+  }
   if (*seen & 1u << i) return fail_at(p, at, "repeated member");
   *seen |= 1u << i;
   code = expect(p, ':', "a colon must stand here");
   if (code != TR_OK) return code;
-  if (members[i].kind == TR_BYTES) return read_key(p, &p->keys[members[i].slot]);
-  return read_integer(p, &p->integers[members[i].slot]);
+  if (members[i].is_key) return read_key(p, &p->keys[members[i].slot]);
+  skip_blanks(p);
+  at = p->at;
+  code = read_integer(p, &p->integers[members[i].slot]);
+  if (code != TR_OK || members[i].slot != CLAIM || p->integers[CLAIM] > 0) return code;
+  return fail_at(p, at, "a claim is 1 or more");
 }
 
 /* The kind of restriction that has just these members. */
 static tr_code kind_of_members(parser *p, unsigned seen, tr_restriction_kind *kind) {
-  unsigned of_kind[2] = {0, 0};
-  for (size_t i = 0; i < MEMBER_COUNT; i++) of_kind[members[i].kind] |= 1u << i;
+  unsigned of_kind[2] = {0, 0}, optional = 0;
+  for (size_t i = 0; i < MEMBER_COUNT; i++) {
+    of_kind[members[i].kind] |= 1u << i;
+    if (members[i].slot == CLAIM) optional |= 1u << i;
+  }
   for (int k = TR_BYTES; k <= TR_INTEGERS; k++) {
-    if (seen == of_kind[k]) {
+    if ((seen | (of_kind[k] & optional)) == of_kind[k]) {
       *kind = (tr_restriction_kind)k;
       return TR_OK;
     }
@@ -223,6 +242,7 @@ tr_code tr_restriction_parse(tr_restriction *restriction, tr_bytes text, tr_erro
   tr_code code = read_object(&p, &kind);
   if (code != TR_OK) goto done;
   restriction->kind = kind;
+  restriction->claim = p.integers[CLAIM];
   if (kind == TR_BYTES) {
     code = tr_byte_key_range_init(&restriction->bytes, tr_buffer_bytes(&p.keys[0]),
                                   tr_buffer_bytes(&p.keys[1]), err);
@@ -230,6 +250,7 @@ tr_code tr_restriction_parse(tr_restriction *restriction, tr_bytes text, tr_erro
     code = tr_offset_range_init(&restriction->integers, p.integers[0], p.integers[1], err);
   }
 done:
+  if (code != TR_OK) *restriction = (tr_restriction){0};
   tr_buffer_free(&p.keys[0]);
   tr_buffer_free(&p.keys[1]);
   return code;

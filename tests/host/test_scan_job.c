@@ -54,16 +54,25 @@ static void assert_refused(const char *answer, const char *why) {
   }
 }
 
+/* Two claims of one bundle: the same but for their numbers. */
+static void assert_same_bundle(const char *claimed, const char *before) {
+  const char *number = strstr(before, ",\"claim\":");
+  size_t size = number == NULL ? strlen(before) - 1 : (size_t)(number - before);
+  if (claimed == NULL || strncmp(claimed, before, size) != 0 || strcmp(claimed, before) == 0) {
+    fail_msg("'%s' instead of another claim of '%s'", claimed, before);
+  }
+}
+
 /* Rows of a bundle. */
 static int64_t rows_of(sqlite3 *db, const char *bundle) {
-  char sql[200];
+  char sql[400];
   snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE restriction = '%s'", bundle);
   return database_integer(db, sql);
 }
 
 /* Writes the bundle's rows and marks it done, in one transaction. */
 static void finish(sqlite3 *db, const char *bundle) {
-  char sql[400];
+  char sql[600];
   snprintf(sql, sizeof sql,
            "BEGIN IMMEDIATE; INSERT INTO out SELECT id FROM job WHERE restriction = '%s';"
            "SELECT job_done('job', '%s'); COMMIT",
@@ -128,7 +137,7 @@ static void keys_are_counted_where_no_row_matches(void **state) {
   (void)state;
   sqlite3 *db = in_memory(1000, ", where(v > 0)");
   const char *bundle = claim(db, "a", 10, 60);
-  assert_string_equal(bundle, "{\"start\":\"\",\"end\":\"800000000000000b\"}");
+  assert_string_equal(bundle, "{\"start\":\"\",\"end\":\"800000000000000b\",\"claim\":1}");
   assert_int_equal(rows_of(db, bundle), 0);
   close_database(db);
 }
@@ -168,8 +177,8 @@ static void the_largest_pending_range_goes_first(void **state) {
   assert_string_equal(call(db, "job_release", small, ""), "1");
   assert_string_equal(call(db, "job_release", large, ""), "1");
   assert_int_equal(rows_of(db, claim(db, "a", 100, 60)), 3); /* the rest of the table */
-  assert_string_equal(claim(db, "a", 100, 60), large);
-  assert_string_equal(claim(db, "a", 100, 60), small);
+  assert_same_bundle(claim(db, "a", 100, 60), large);
+  assert_same_bundle(claim(db, "a", 100, 60), small);
   assert_null(claim(db, "a", 100, 60));
   close_database(db);
 }
@@ -194,19 +203,66 @@ static void a_worker_whose_bundle_was_claimed_again_is_fenced(void **state) {
   sqlite3 *first = with_job(database_path("fence", path), 10, "");
   sqlite3 *second = database_open(path, 0);
   snprintf(bundle, sizeof bundle, "%s", claim(first, "w1", 5, 0));
-  assert_string_equal(claim(second, "w2", 5, 60), bundle);
+  char again[200];
+  snprintf(again, sizeof again, "%s", claim(second, "w2", 5, 60));
+  assert_same_bundle(again, bundle);
   static const char *const calls[][2] = {
       {"job_done", ""}, {"job_heartbeat", ""}, {"job_release", ""}, {"job_fail", ", 'no'"}};
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
     assert_refused(call(first, calls[i][0], bundle, calls[i][1]), "claimed by worker 'w2'");
   }
   assert_refused(call(first, "job_done", bundle, ", 'w1'"), "claimed by worker 'w2'");
-  assert_string_equal(call(second, "job_done", bundle, ""), "1");
+  assert_string_equal(call(second, "job_done", again, ""), "1");
   assert_refused(call(second, "job_done", bundle, ""), "done already");
   assert_refused(call(first, "job_done", bundle, ""), "done already");
   close_database(first);
   close_database(second);
   database_remove(path);
+}
+
+/*
+** One connection, one worker's name, and a lease that ran out between two claims: what came in between is of the second
+** one's rows, so the first must not end it.
+*/
+static void claims_of_one_worker_are_told_apart(void **state) {
+  (void)state;
+  static const char *const workers[] = {"", ", 'w'"};
+  static const char *const calls[][2] = {
+      {"job_done", ""}, {"job_heartbeat", ", 60"}, {"job_release", ""}, {"job_fail", ", 'no'"}};
+  for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++) {
+    char first[200], second[200];
+    sqlite3 *db = in_memory(4, "");
+    database_must(db, "DELETE FROM events WHERE id = 3");
+    snprintf(first, sizeof first, "%s", claim(db, "w", 3, 0));
+    assert_int_equal(rows_of(db, first), 3);
+    database_must(db, "INSERT INTO events VALUES (3, 0)");
+    snprintf(second, sizeof second, "%s", claim(db, "w", 100, 60));
+    assert_same_bundle(second, first);
+    for (size_t j = 0; j < sizeof calls / sizeof calls[0]; j++) {
+      char rest[60];
+      snprintf(rest, sizeof rest, "%s%s", calls[j][1], workers[i]);
+      assert_refused(call(db, calls[j][0], first, rest),
+                     "was claimed again by worker 'w': the lease of this claim ran out");
+    }
+    finish(db, second);
+    assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 4);
+    assert_refused(call(db, "job_done", first, workers[i]), "done already");
+    close_database(db);
+  }
+}
+
+/* Texts of versions that did not number the claims, and those that somebody puts together. */
+static void a_bundle_without_a_number_is_that_of_the_present_claim(void **state) {
+  (void)state;
+  static const char without[] = "{\"start\":\"\",\"end\":\"8000000000000006\"}";
+  sqlite3 *db = in_memory(5, "");
+  claim(db, "w", 5, 0);
+  assert_string_equal(call(db, "job_heartbeat", without, ", 0"), "1");
+  assert_refused(call(db, "job_done", without, ", 'v'"), "claimed by worker 'w'");
+  claim(db, "w", 5, 0);
+  assert_int_equal(rows_of(db, without), 5);
+  assert_string_equal(call(db, "job_done", without, ", 'w'"), "1");
+  close_database(db);
 }
 
 static void a_lease_that_ran_out_still_counts_while_nobody_else_claims(void **state) {
@@ -226,10 +282,12 @@ static void another_process_names_its_worker(void **state) {
   sqlite3 *other = database_open(path, 0);
   assert_refused(call(other, "job_heartbeat", bundle, ", 0"), "must name its worker");
   assert_string_equal(call(other, "job_heartbeat", bundle, ", 0, 'w1'"), "1");
-  assert_string_equal(claim(first, "w2", 5, 60), bundle);
+  char again[200];
+  snprintf(again, sizeof again, "%s", claim(first, "w2", 5, 60));
+  assert_same_bundle(again, bundle);
   assert_refused(call(other, "job_done", bundle, ""), "claimed by worker 'w2'");
   assert_refused(call(other, "job_done", bundle, ", 'w1'"), "claimed by worker 'w2'");
-  assert_string_equal(call(other, "job_done", bundle, ", 'w2'"), "1");
+  assert_string_equal(call(other, "job_done", again, ", 'w2'"), "1");
   close_database(first);
   close_database(other);
   database_remove(path);
@@ -244,7 +302,7 @@ static void a_heartbeat_keeps_the_bundle(void **state) {
   assert_null(claim(db, "w2", 5, 60));
   /* Without a length it is that of the claim, which was none. */
   assert_string_equal(call(db, "job_heartbeat", bundle, ""), "1");
-  assert_string_equal(claim(db, "w2", 5, 60), bundle);
+  assert_same_bundle(claim(db, "w2", 5, 60), bundle);
   close_database(db);
 }
 
@@ -258,7 +316,7 @@ static void a_lease_of_another_boot_is_judged_by_the_wall_clock(void **state) {
   assert_null(claim(db, "w2", 5, 60));
   database_must(db,
                 "UPDATE job_bundles SET claimed_at = claimed_at - 60000 WHERE state = 'claimed'");
-  assert_string_equal(claim(db, "w2", 5, 60), bundle);
+  assert_same_bundle(claim(db, "w2", 5, 60), bundle);
   /* Before the claim by less than the lease: clocks differ a little, and the lease holds all the same. */
   database_must(db, "UPDATE job_bundles SET boot = 'another', claimed_at = claimed_at + 300 "
                     "WHERE state = 'claimed'");
@@ -266,7 +324,7 @@ static void a_lease_of_another_boot_is_judged_by_the_wall_clock(void **state) {
   /* A wall clock that stands before the claim was set back: it cannot tell, and the lease is over. */
   database_must(db, "UPDATE job_bundles SET boot = 'another', claimed_at = claimed_at + 1000000 "
                     "WHERE state = 'claimed'");
-  assert_string_equal(claim(db, "w3", 5, 60), bundle);
+  assert_same_bundle(claim(db, "w3", 5, 60), bundle);
   close_database(db);
 }
 
@@ -326,7 +384,7 @@ static void leases_that_run_out_are_failures(void **state) {
   assert_refused(call(db, "job_done", bundle, ""), "has failed");
   assert_string_equal(call(db, "job_retry", bundle, ""), "1");
   assert_refused(call(db, "job_retry", bundle, ""), "has not failed");
-  assert_string_equal(claim(db, "w5", 2, 60), bundle);
+  assert_same_bundle(claim(db, "w5", 2, 60), bundle);
   close_database(db);
 }
 
@@ -532,6 +590,8 @@ int main(void) {
       cmocka_unit_test(the_largest_pending_range_goes_first),
       cmocka_unit_test(a_large_bundle_that_came_back_is_cut),
       cmocka_unit_test(a_worker_whose_bundle_was_claimed_again_is_fenced),
+      cmocka_unit_test(claims_of_one_worker_are_told_apart),
+      cmocka_unit_test(a_bundle_without_a_number_is_that_of_the_present_claim),
       cmocka_unit_test(a_lease_that_ran_out_still_counts_while_nobody_else_claims),
       cmocka_unit_test(another_process_names_its_worker),
       cmocka_unit_test(a_heartbeat_keeps_the_bundle),

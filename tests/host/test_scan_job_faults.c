@@ -467,7 +467,7 @@ static void a_job_made_anew_is_found_while_statements_are_kept(void **state) {
       assert_int_equal(database_integer(other, "SELECT done FROM job_progress('job')"), 0);
     }
     const char *bundle = database_text(other, "SELECT job_claim('job', 'w', 1)");
-    assert_string_equal(bundle, "{\"start\":\"\",\"end\":\"8000000000000002\"}");
+    assert_string_equal(bundle, "{\"start\":\"\",\"end\":\"8000000000000002\",\"claim\":1}");
     assert_string_equal(ask(other, "SELECT job_done('job', '%s')", bundle, ""), "1");
   }
   assert_int_equal(database_step(kept, NULL, NULL), SQLITE_OK);

@@ -220,7 +220,7 @@ static void rowids_are_counted_right_with_and_without_gaps(void **state) {
     while (next(db, NULL, "'w', 100") != NULL) continue;
     snprintf(sql, sizeof sql,
              "SELECT keys FROM job_bundles WHERE state = 'claimed' AND "
-             "byte_key_range(start_key, end_key) = '%s'",
+             "instr('%s', rtrim(byte_key_range(start_key, end_key), '}')) = 1",
              bundle);
     assert_int_equal(database_integer(db, sql), cases[i].keys);
     close_database(db);

@@ -65,7 +65,8 @@ static void another_table_of_its_name_is_not_the_source(void **state) {
     database_must(db, "ATTACH ':memory:' AS aux");
     database_must(db, cases[i].setup);
     snprintf(sql, sizeof sql, uses[0], cases[i].job);
-    assert_string_equal(database_text(db, sql), "{\"start\":\"\",\"end\":\"8000000000000002\"}");
+    assert_string_equal(database_text(db, sql),
+                        "{\"start\":\"\",\"end\":\"8000000000000002\",\"claim\":1}");
     database_must(db, cases[i].away);
     database_must(db, cases[i].other);
     for (size_t j = 0; j < sizeof uses / sizeof uses[0]; j++) {
@@ -77,8 +78,9 @@ static void another_table_of_its_name_is_not_the_source(void **state) {
     snprintf(sql, sizeof sql, "SELECT group_concat(v) FROM %s", cases[i].job);
     assert_string_equal(database_text(db, sql), "mine,mine,mine");
     snprintf(sql, sizeof sql, uses[0], cases[i].job);
-    assert_string_equal(database_text(db, sql),
-                        "{\"start\":\"8000000000000002\",\"end\":\"8000000000000003\"}");
+    assert_string_equal(
+        database_text(db, sql),
+        "{\"start\":\"8000000000000002\",\"end\":\"8000000000000003\",\"claim\":1}");
     snprintf(sql, sizeof sql, "DROP TABLE %s", cases[i].job);
     database_must(db, sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
@@ -95,7 +97,7 @@ static void the_schema_may_have_any_name(void **state) {
                     "CREATE VIRTUAL TABLE temp.job USING scan_job(t);"
                     "CREATE TABLE main.t(id INTEGER PRIMARY KEY); INSERT INTO main.t VALUES (6)");
   assert_string_equal(database_text(db, "SELECT job_claim('job', 'w')"),
-                      "{\"start\":\"\",\"end\":\"8000000000000006\"}");
+                      "{\"start\":\"\",\"end\":\"8000000000000006\",\"claim\":1}");
   assert_int_equal(database_integer(db, "SELECT id FROM job"), 5);
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
@@ -112,7 +114,7 @@ static void the_schema_table_is_walked_under_each_of_its_names(void **state) {
              names[i]);
     database_must(db, sql);
     assert_string_equal(database_text(db, "SELECT job_claim('job', 'w', 1)"),
-                        "{\"start\":\"\",\"end\":\"8000000000000002\"}");
+                        "{\"start\":\"\",\"end\":\"8000000000000002\",\"claim\":1}");
     assert_string_equal(database_text(db, "SELECT name FROM job"), "t");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
   }

@@ -297,7 +297,7 @@ static void renamed_and_made_anew(void **state) {
   const char *answer = database_text(other, "SELECT job_claim('job', 'w', 10)");
   if (strncmp(answer, "error", 5) == 0)
     answer = database_text(other, "SELECT job_claim('job', 'w', 10)");
-  assert_string_equal(answer, "{\"start\":\"\",\"end\":\"800000000000000a\"}");
+  assert_string_equal(answer, "{\"start\":\"\",\"end\":\"800000000000000a\",\"claim\":1}");
   close_database(db);
   close_database(other);
   database_remove(path);

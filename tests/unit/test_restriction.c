@@ -47,6 +47,8 @@ static void test_reads(void **state) {
       {"{\"to\":-1,\"from\":-9223372036854775808}", "{\"from\":-9223372036854775808,\"to\":-1}"},
       {"{\"from\":-0,\"to\":9223372036854775807}", "{\"from\":0,\"to\":9223372036854775807}"},
       {"{ \"from\" : 7 ,\n\"to\":7 }", "{\"from\":7,\"to\":7}"},
+      {"{\"claim\": 12 ,\"end\":\"\",\"start\":\"6B\"}",
+       "{\"start\":\"6b\",\"end\":\"\",\"claim\":12}"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tr_restriction restriction = parse(cases[i].text);
@@ -103,6 +105,12 @@ static void test_refuses(void **state) {
       {"{\"start\":\"\n\",\"end\":\"\"}", "at byte 10: a control character in a string"},
       {"{\"start\":\"02\",\"end\":\"01\"}", "Start [02] must be less than or equal to end [01]"},
       {"{\"from\":2,\"to\":1}", "Malformed range [2, 1)"},
+      {"{\"start\":\"\",\"end\":\"\",\"claim\": 0}", "at byte 30: a claim is 1 or more"},
+      {"{\"start\":\"\",\"end\":\"\",\"claim\":-5}", "at byte 29: a claim is 1 or more"},
+      {"{\"start\":\"\",\"end\":\"\",\"claim\":\"1\"}", "at byte 29: an integer must stand here"},
+      {"{\"start\":\"\",\"claim\":1}", "at byte 21: the members must be"},
+      {"{\"from\":0,\"to\":1,\"claim\":1}", "the members must be"},
+      {"{\"claim\":1,\"claim\":1}", "at byte 11: repeated member"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tr_restriction restriction;
@@ -170,6 +178,8 @@ static void test_intersect(void **state) {
        "{\"start\":\"\",\"end\":\"00\"}"},
       {"{\"start\":\"\",\"end\":\"\"}", "{\"start\":\"20\",\"end\":\"20\"}",
        "{\"start\":\"\",\"end\":\"00\"}"},
+      {"{\"start\":\"10\",\"end\":\"30\",\"claim\":1}",
+       "{\"start\":\"20\",\"end\":\"40\",\"claim\":1}", "{\"start\":\"20\",\"end\":\"30\"}"},
       {"{\"from\":0,\"to\":10}", "{\"from\":5,\"to\":20}", "{\"from\":5,\"to\":10}"},
       {"{\"from\":5,\"to\":10}", "{\"from\":-5,\"to\":7}", "{\"from\":5,\"to\":7}"},
       {"{\"from\":5,\"to\":10}", "{\"from\":10,\"to\":20}", "{\"from\":5,\"to\":5}"},
