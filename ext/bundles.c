@@ -59,7 +59,7 @@ void tr_bundle_free(tr_bundle *bundle) {
 /* A row's values: asked for once, and then without the connection's mutex, which is held (we are in a call). */
 typedef sqlite3_value *row_values[COLUMNS];
 
-static tr_code read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *err) {
+tr_code tr_bundle_read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *err) {
   int type = sqlite3_value_type(value);
   if (type == SQLITE_NULL) {
     buffer->size = 0;
@@ -195,13 +195,13 @@ tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
   bundle->has_message = !is_null(values[MESSAGE]);
   const char *boot = is_null(values[BOOT]) ? NULL : (const char *)sqlite3_value_text(values[BOOT]);
   sqlite3_snprintf(sizeof bundle->boot, bundle->boot, "%s", boot == NULL ? "" : boot);
-  tr_code code = read_bytes(values[START], &bundle->start, err);
+  tr_code code = tr_bundle_read_bytes(values[START], &bundle->start, err);
   if (code == TR_OK) code = read_state(values[STATE], bundle, err);
   if (code == TR_OK) code = check_columns(values, bundle, err);
-  if (code == TR_OK) code = read_bytes(values[END], &bundle->end, err);
-  if (code == TR_OK) code = read_bytes(values[WORKER], &bundle->worker, err);
-  if (code == TR_OK) code = read_bytes(values[MESSAGE], &bundle->message, err);
-  if (code == TR_OK) code = read_bytes(values[RECORD], &bundle->record, err);
+  if (code == TR_OK) code = tr_bundle_read_bytes(values[END], &bundle->end, err);
+  if (code == TR_OK) code = tr_bundle_read_bytes(values[WORKER], &bundle->worker, err);
+  if (code == TR_OK) code = tr_bundle_read_bytes(values[MESSAGE], &bundle->message, err);
+  if (code == TR_OK) code = tr_bundle_read_bytes(values[RECORD], &bundle->record, err);
   return code == TR_OK ? check_range(bundle, err) : code;
 }
 

@@ -56,6 +56,9 @@ void tr_bundle_free(tr_bundle *bundle);
 */
 tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err);
 
+/* Copies the bytes of one value of a row: text, a blob, or none of NULL. TR_NO_MEMORY. */
+tr_code tr_bundle_read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *err);
+
 /* Writes a bundle, in place of the one that began where it does, or as a new one. */
 tr_code tr_bundle_write(tr_job *job, const tr_bundle *bundle, tr_error *err);
 

@@ -30,20 +30,15 @@ static int bind_moment(sqlite3_stmt *stmt, const tr_moment *now) {
   return rc;
 }
 
-static tr_code copy_start(sqlite3_stmt *stmt, tr_buffer *start, tr_error *err) {
-  tr_bytes bytes = {sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0)};
-  if (bytes.data == NULL && bytes.size > 0) return tr_error_no_memory(err);
-  return tr_buffer_set(start, bytes, err);
-}
-
 static int find_expired(tr_job *job, const tr_moment *now, tr_bundle *range, tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_EXPIRED, &stmt, err) != TR_OK) return -1;
   int rc = bind_moment(stmt, now);
   if (rc == SQLITE_OK) {
     int has_row = tr_job_step(job, stmt, err);
-    int is_found = has_row == 1 && sqlite3_column_type(stmt, 0) != SQLITE_NULL;
-    tr_code code = is_found ? copy_start(stmt, &range->start, err) : TR_OK;
+    sqlite3_value *start = has_row == 1 ? sqlite3_column_value(stmt, 0) : NULL;
+    int is_found = has_row == 1 && sqlite3_value_type(start) != SQLITE_NULL;
+    tr_code code = is_found ? tr_bundle_read_bytes(start, &range->start, err) : TR_OK;
     sqlite3_reset(stmt);
     if (!is_found) return has_row < 0 ? -1 : 0;
     return code == TR_OK ? tr_bundle_find_start(job, tr_buffer_bytes(&range->start), range, err)
