@@ -285,9 +285,9 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
         "SELECT state, count(*), total(keys), count(*) - count(keys) FROM @ WHERE state <> 'done'"
         " GROUP BY state UNION ALL"
         " SELECT 'done', count(*), total(keys), count(*) - count(keys) FROM @ WHERE state = 'done'",
-    [TR_JOB_RECENT] = "SELECT total(keys), min(claimed_at), max(finished_at) FROM"
-                      " (SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
-                      " ORDER BY finished_at DESC LIMIT 200)",
+    /* What was found empty was not worked on. */
+    [TR_JOB_RECENT] = "SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
+                      " AND keys <> 0 AND claimed_at NOT NULL ORDER BY finished_at DESC LIMIT 200",
     /* Without an upper bound: to compare each rowid with it takes as long as to skip over it. */
     [TR_SOURCE_ROWIDS] = "SELECT % FROM & WHERE % >= ?1 ORDER BY % LIMIT 2 OFFSET ?2",
     [TR_SOURCE_VERSION] = "PRAGMA ~.schema_version",

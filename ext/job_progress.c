@@ -6,8 +6,11 @@
 **
 ** How much there is still to do is counted exactly up to COUNT_AT_MOST keys; beyond that the rest of the
 ** table is estimated: its keys are taken to lie as densely as those that are known, the ones in bundles and
-** the ones just counted. So small tables show exact figures, and large ones take no longer. The rate is
-** that of the bundles that were done last, all workers together.
+** the ones just counted. So small tables show exact figures, and large ones take no longer.
+**
+** The rate is that of the bundles that were done last, all workers together, by the wall clock: their keys in the time
+** in which somebody had one of them. Short waits between two bundles are a part of the work; a pause is not, since what
+** is left takes as long as it takes, whenever it goes on.
 */
 #include "job_progress.h"
 
@@ -19,6 +22,9 @@
 #include "job_walk.h"
 
 enum { COUNT_AT_MOST = 20000, BAR_CELLS = 20 };
+
+/* Where nobody had a bundle for longer than this nobody was working. */
+enum { PAUSE_MILLISECONDS = 10000 };
 
 typedef struct progress {
   int64_t bundles[TR_BUNDLE_STATES];
@@ -177,25 +183,48 @@ static tr_code count_remaining(tr_job *job, const char *function, progress *p, t
   return code;
 }
 
+/* How long bundles were being worked on, those that were done last first. */
+typedef struct work {
+  double keys;
+  int64_t began; /* since then, and without a pause, as far as is known */
+  int64_t milliseconds;
+} work;
+
+/* Adds the time of a bundle in which no bundle done later was worked on, and that up to there, but for a pause. */
+static void add_time(work *w, int64_t claimed_at, int64_t finished_at) {
+  int is_first = w->keys == 0;
+  if (is_first || w->began - finished_at > PAUSE_MILLISECONDS) w->began = finished_at;
+  if (claimed_at >= w->began) return;
+  w->milliseconds += w->began - claimed_at;
+  w->began = claimed_at;
+}
+
+static tr_code add_bundle(sqlite3_stmt *stmt, work *w, tr_error *err) {
+  int64_t keys, claimed_at, finished_at;
+  tr_code code = read_sum(stmt, 0, "done", "keys", &keys, err);
+  if (code == TR_OK) code = read_sum(stmt, 1, "done", "claimed_at", &claimed_at, err);
+  if (code == TR_OK) code = read_sum(stmt, 2, "done", "finished_at", &finished_at, err);
+  if (code != TR_OK) return code;
+  add_time(w, claimed_at, finished_at);
+  w->keys += (double)keys;
+  return TR_OK;
+}
+
 static tr_code read_rate(tr_job *job, progress *p, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_error reason = {0};
-  p->rate = -1;
+  work w = {0};
+  int has_row = 0;
   tr_code code = tr_job_statement(job, TR_JOB_RECENT, &stmt, err);
-  if (code != TR_OK) return code;
-  int has_row = tr_job_step(job, stmt, &reason);
-  if (has_row < 0) {
-    if (err != NULL) *err = reason;
-    return reason.code;
+  while (code == TR_OK && (has_row = tr_job_step(job, stmt, &reason)) == 1) {
+    code = add_bundle(stmt, &w, err);
   }
-  int64_t keys = 0;
-  int64_t first = 0;
-  int64_t last = 0;
-  code = read_sum(stmt, 0, "done", "keys", &keys, err);
-  if (code == TR_OK) code = read_sum(stmt, 1, "done", "claimed_at", &first, err);
-  if (code == TR_OK) code = read_sum(stmt, 2, "done", "finished_at", &last, err);
-  if (has_row == 1 && last > first) p->rate = (double)keys * 1000 / (double)(last - first);
   sqlite3_reset(stmt);
+  if (has_row < 0) {
+    code = reason.code;
+    if (err != NULL) *err = reason;
+  }
+  p->rate = w.milliseconds > 0 ? w.keys * 1000 / (double)w.milliseconds : -1;
   return code;
 }
 

@@ -264,6 +264,72 @@ static void progress_waits_for_no_writer_in_either_mode(void **state) {
   }
 }
 
+/*
+** The rate is that of the time in which somebody worked, all workers together. Each bundle has 10 keys; the times are
+** seconds, written over those of the clock.
+*/
+static void the_rate_is_that_of_working_time(void **state) {
+  (void)state;
+  static const struct {
+    const char *what;
+    const char *times; /* claimed and done, for each bundle */
+    const char *rate;
+    const char *eta; /* for the 60 keys that are left */
+  } cases[] = {
+      {"one after another", "(0, 2), (2, 4), (4, 6), (6, 8)", "5.0", "12.0"},
+      {"two workers", "(0, 4), (0, 4), (4, 8), (4, 8)", "5.0", "12.0"},
+      {"one within the other's time", "(0, 8), (1, 2), (3, 4), (5, 6)", "5.0", "12.0"},
+      {"each waits a little between two bundles", "(0, 1), (2, 3), (4, 5), (6, 8)", "5.0", "12.0"},
+      {"an hour without any", "(0, 2), (2, 4), (3604, 3606), (3606, 3608)", "5.0", "12.0"},
+      {"two pauses", "(0, 2), (100, 103), (102, 104), (3606, 3608)", "5.0", "12.0"},
+      {"done later by who began before", "(0, 3606), (2, 4), (3604, 3605), (5, 6)", "0.01",
+       "5409.0"},
+      {"a clock that was set back", "(9, 0), (0, 4), (4, 6), (6, 8)", "5.0", "12.0"},
+      {"no time at all", "(0, 0), (0, 0), (0, 0), (0, 0)", "", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char sql[700];
+    char bundle[200];
+    sqlite3 *db = with_job(100, "");
+    snprintf(bundle, sizeof bundle, "%s", next(db, NULL, "'w', 10"));
+    for (int j = 0; j < 4; j++) snprintf(bundle, sizeof bundle, "%s", next(db, bundle, "'w', 10"));
+    snprintf(sql, sizeof sql,
+             "CREATE TEMP TABLE times(claimed, done); INSERT INTO times VALUES %s;"
+             "UPDATE job_bundles SET (claimed_at, finished_at) ="
+             " (SELECT 1000000 + claimed * 1000, 1000000 + done * 1000 FROM times"
+             "   WHERE rowid = 1 + (SELECT count(*) FROM job_bundles AS b"
+             "                       WHERE b.start_key < job_bundles.start_key))"
+             " WHERE state = 'done'",
+             cases[i].times);
+    database_must(db, sql);
+    print_message("%s\n", cases[i].what);
+    assert_string_equal(
+        database_text(db, "SELECT ifnull(round(rate, 2), '') FROM job_progress('job')"),
+        cases[i].rate);
+    assert_string_equal(database_text(db, "SELECT ifnull(round(eta), '') FROM job_progress('job')"),
+                        cases[i].eta);
+    close_database(db);
+  }
+}
+
+/* An empty bundle of a worker that was lost is found so much later: nobody worked on it meanwhile. */
+static void what_was_found_empty_was_not_worked_on(void **state) {
+  (void)state;
+  sqlite3 *db = with_job(30, "");
+  next(db, NULL, "'lost', 10, 0");
+  database_must(db,
+                "DELETE FROM events WHERE id <= 10;"
+                "UPDATE job_bundles SET claimed_at = claimed_at - 3600000 WHERE state = 'claimed'");
+  char bundle[200];
+  snprintf(bundle, sizeof bundle, "%s", next(db, NULL, "'w', 10"));
+  next(db, bundle, "'w', 10");
+  database_must(
+      db,
+      "UPDATE job_bundles SET claimed_at = finished_at - 2000 WHERE keys = 10 AND state = 'done'");
+  assert_string_equal(database_text(db, "SELECT rate FROM job_progress('job')"), "5.0");
+  close_database(db);
+}
+
 /* --- job_rowids ----------------------------------------------------------------------------- */
 
 static const char *rowids(sqlite3 *db, const char *bundle) {
@@ -352,6 +418,8 @@ int main(void) {
       cmocka_unit_test(rowids_are_counted_right_with_and_without_gaps),
       cmocka_unit_test(progress_waits_for_no_writer_in_either_mode),
       cmocka_unit_test(the_rate_is_of_what_was_done_last),
+      cmocka_unit_test(the_rate_is_that_of_working_time),
+      cmocka_unit_test(what_was_found_empty_was_not_worked_on),
       cmocka_unit_test(rowids_are_the_bundle_as_it_was_claimed),
       cmocka_unit_test(rowids_reach_from_the_lowest_to_the_greatest),
       cmocka_unit_test(rowids_are_refused_with_the_reason),
