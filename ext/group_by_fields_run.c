@@ -13,18 +13,29 @@
 
 /* --- the aggregate function ---------------------------------------------------------------- */
 
-/*
-** The run that the connection's inner statement belongs to, for the function to find; NULL when there
-** is none. A run inside a run (over a view that groups) puts the outer one back when it ends.
-*/
-typedef struct run_in_hand {
+/* What a connection keeps of the memory of its large groupings, for the next one. */
+#define RESERVE ((uint64_t)256 << 20)
+
+/* What a connection has. */
+typedef struct group_state {
+  /*
+  ** The run that its inner statement belongs to, for the function to find; NULL when there is none. A run inside
+  ** a run (over a view that groups) puts the outer one back when it ends.
+  */
   tr_group_intake *run;
-} run_in_hand;
+  tr_group_reserve *reserve;
+} group_state;
 
-static const char run_owner;
+static const char state_owner;
 
-static run_in_hand *current_run(const tr_host *host) {
-  return tr_host_state(host, &run_owner);
+static group_state *state_of(const tr_host *host) {
+  return tr_host_state(host, &state_owner);
+}
+
+static void free_state(void *pointer) {
+  group_state *state = pointer;
+  tr_group_reserve_free(state->reserve);
+  tr_free(state);
 }
 
 static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
@@ -34,7 +45,7 @@ static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
     return;
   }
   if (*run == NULL) {
-    tr_group_intake *inner = current_run(tr_function_host(context))->run;
+    tr_group_intake *inner = state_of(tr_function_host(context))->run;
     if (inner == NULL || inner->is_taken || inner->argument_count != argc) {
       sqlite3_result_error(context, TR_GROUP_INNER_FUNCTION "() is for group_by_fields alone", -1);
       return;
@@ -57,10 +68,14 @@ int tr_group_register_function(tr_host *host) {
                                        .flags = TR_DIRECT,
                                        .step = step,
                                        .final = finish};
-  run_in_hand *none = tr_malloc(sizeof *none);
-  if (none == NULL) return SQLITE_NOMEM;
-  *none = (run_in_hand){NULL};
-  if (tr_host_set_state(host, &run_owner, none, tr_free) != TR_OK) return SQLITE_NOMEM;
+  group_state *state = tr_malloc(sizeof *state);
+  if (state == NULL) return SQLITE_NOMEM;
+  *state = (group_state){NULL};
+  if (tr_group_reserve_create(RESERVE, &state->reserve, NULL) != TR_OK) {
+    tr_free(state);
+    return SQLITE_NOMEM;
+  }
+  if (tr_host_set_state(host, &state_owner, state, free_state) != TR_OK) return SQLITE_NOMEM;
   return tr_host_register_functions(host, &function, 1);
 }
 
@@ -81,12 +96,12 @@ tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group
 /* Runs the statement: all rows go into the table. */
 static tr_code fill(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run, tr_error *err) {
   tr_group_result *result = run->result;
-  run_in_hand *current = current_run(host);
-  tr_group_intake *outer = current->run;
-  current->run = run;
+  group_state *state = state_of(host);
+  tr_group_intake *outer = state->run;
+  state->run = run;
   int rc = sqlite3_step(stmt);
   if (rc == SQLITE_ROW) rc = sqlite3_step(stmt);
-  current->run = outer;
+  state->run = outer;
   if (rc != SQLITE_DONE) {
     if (run->err.code == TR_OK) return tr_error_of_sqlite(err, tr_host_db(host), rc);
     *err = run->err;
@@ -158,6 +173,7 @@ static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_requ
   }
   if (worker_count < 0) return err->code;
   tr_code code = tr_group_intake_lay_out(run, request, worker_count > 1, err);
+  run->result->shape.reserve = state_of(host)->reserve;
   if (code == TR_OK) {
     code = tr_group_prepare(tr_host_db(host), run->result->plan, request, run->arguments,
                             run->argument_count, &stmt, err);

@@ -32,18 +32,101 @@ typedef struct spare {
 /* Spares are kept by the logarithm of their size. */
 #define CLASSES 64
 
+struct tr_group_reserve {
+  pthread_mutex_t mutex;
+  block *blocks;
+  uint64_t memory, most;
+};
+
 struct tr_group_arena {
   pthread_mutex_t mutex;
   tr_memory_account account;
+  tr_group_reserve *reserve;
   block *blocks; /* the first one is the one in use */
   spare *spares[CLASSES];
 };
 
-tr_code tr_group_arena_create(tr_memory_budget *budget, tr_group_arena **created, tr_error *err) {
+/* --- the reserve ------------------------------------------------------------------------------ */
+
+tr_code tr_group_reserve_create(uint64_t most, tr_group_reserve **created, tr_error *err) {
+  tr_group_reserve *reserve = tr_malloc(sizeof *reserve);
+  *created = reserve;
+  if (reserve == NULL) return tr_error_no_memory(err);
+  *reserve = (tr_group_reserve){.most = most};
+  pthread_mutex_init(&reserve->mutex, NULL);
+  return TR_OK;
+}
+
+uint64_t tr_group_reserve_memory(tr_group_reserve *reserve) {
+  pthread_mutex_lock(&reserve->mutex);
+  uint64_t memory = reserve->memory;
+  pthread_mutex_unlock(&reserve->mutex);
+  return memory;
+}
+
+static void free_blocks(block *b) {
+  while (b != NULL) {
+    block *next = b->next;
+    tr_free(b);
+    b = next;
+  }
+}
+
+void tr_group_reserve_free(tr_group_reserve *reserve) {
+  if (reserve == NULL) return;
+  free_blocks(reserve->blocks);
+  pthread_mutex_destroy(&reserve->mutex);
+  tr_free(reserve);
+}
+
+/* The smallest block of at least `size` bytes, and not of more than twice as many; NULL: there is none. */
+static block *take_from_reserve(tr_group_reserve *reserve, size_t size) {
+  block **best = NULL;
+  pthread_mutex_lock(&reserve->mutex);
+  for (block **at = &reserve->blocks; *at != NULL; at = &(*at)->next) {
+    if ((*at)->size < size || (*at)->size / 2 > size) continue;
+    if (best == NULL || (*at)->size < (*best)->size) best = at;
+  }
+  block *b = best == NULL ? NULL : *best;
+  if (b != NULL) {
+    *best = b->next;
+    reserve->memory -= b->size;
+  }
+  pthread_mutex_unlock(&reserve->mutex);
+  return b;
+}
+
+static void let_system_take(const block *b) {
+#if defined(MADV_FREE)
+  madvise(b->begin, b->size, MADV_FREE);
+#else
+  (void)b;
+#endif
+}
+
+/* Keeps a block, or frees it. */
+static void give_to_reserve(tr_group_reserve *reserve, block *b) {
+  pthread_mutex_lock(&reserve->mutex);
+  int is_kept = b->size >= LARGE_PAGE && b->size <= reserve->most - reserve->memory;
+  if (is_kept) {
+    let_system_take(b);
+    b->next = reserve->blocks;
+    reserve->blocks = b;
+    reserve->memory += b->size;
+  }
+  pthread_mutex_unlock(&reserve->mutex);
+  if (!is_kept) tr_free(b);
+}
+
+/* --- the arena -------------------------------------------------------------------------------- */
+
+tr_code tr_group_arena_create(tr_memory_budget *budget, tr_group_reserve *reserve,
+                              tr_group_arena **created, tr_error *err) {
   tr_group_arena *arena = tr_malloc(sizeof *arena);
   *created = arena;
   if (arena == NULL) return tr_error_no_memory(err);
-  *arena = (tr_group_arena){.account.budget = budget};
+  *arena =
+      (tr_group_arena){.account.budget = budget, .reserve = budget->limit == 0 ? reserve : NULL};
   pthread_mutex_init(&arena->mutex, NULL);
   return TR_OK;
 }
@@ -57,21 +140,31 @@ static void ask_for_large_pages(const block *b) {
 #endif
 }
 
-/* A block with room for `size` bytes, which becomes the one in use. */
-static tr_code add_block(tr_group_arena *arena, size_t size, tr_error *err) {
-  tr_code code = tr_memory_account_take(&arena->account, size, err);
-  if (code != TR_OK) return code;
+static block *new_block(size_t size) {
   size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : TR_LINE;
   block *b = tr_malloc(sizeof *b + alignment + size);
-  if (b == NULL) {
-    arena->account.used -= size;
-    return tr_error_no_memory(err);
-  }
+  if (b == NULL) return NULL;
   uintptr_t first = (uintptr_t)(b + 1);
   size_t skipped = (alignment - first % alignment) % alignment;
-  *b = (block){arena->blocks, (uint8_t *)(b + 1) + skipped, size, 0};
-  arena->blocks = b;
+  *b = (block){NULL, (uint8_t *)(b + 1) + skipped, size, 0};
   ask_for_large_pages(b);
+  return b;
+}
+
+/* A block with room for `size` bytes, which becomes the one in use. */
+static tr_code add_block(tr_group_arena *arena, size_t size, tr_error *err) {
+  block *b = arena->reserve == NULL ? NULL : take_from_reserve(arena->reserve, size);
+  if (b != NULL) size = b->size;
+  tr_code code = tr_memory_account_take(&arena->account, size, err);
+  if (code == TR_OK && b == NULL) b = new_block(size);
+  if (code == TR_OK && b == NULL) {
+    arena->account.used -= size;
+    code = tr_error_no_memory(err);
+  }
+  if (code != TR_OK) return code; /* of no block in reserve: there is no limit */
+  b->next = arena->blocks;
+  b->used = 0;
+  arena->blocks = b;
   return TR_OK;
 }
 
@@ -138,11 +231,12 @@ uint64_t tr_group_arena_memory(tr_group_arena *arena) {
 
 void tr_group_arena_free(tr_group_arena *arena) {
   if (arena == NULL) return;
-  for (block *b = arena->blocks; b != NULL;) {
-    block *next = b->next;
-    tr_free(b);
-    b = next;
+  while (arena->blocks != NULL && arena->reserve != NULL) {
+    block *b = arena->blocks;
+    arena->blocks = b->next;
+    give_to_reserve(arena->reserve, b);
   }
+  free_blocks(arena->blocks);
   tr_memory_account_close(&arena->account);
   pthread_mutex_destroy(&arena->mutex);
   tr_free(arena);

@@ -25,15 +25,16 @@ typedef struct tr_group_aggregate {
   int inputs[TR_COMBINE_MAX_ARGUMENTS]; /* by argument; any number where it is no input */
 } tr_group_aggregate;
 
-/* What all groups have in common. The arrays are borrowed: they must outlive the tables. */
+/* What all groups have in common. All pointers are borrowed: what they point to must outlive the tables. */
 typedef struct tr_group_shape {
   int key_count; /* 0: one group of all rows */
   const tr_collation *collations;
   int aggregate_count;
   const tr_group_aggregate *aggregates;
-  int input_count;       /* values of a row besides its key */
-  uint64_t seed;         /* of the hash: something that whoever wrote the data cannot know */
-  uint64_t memory_limit; /* bytes; 0: none */
+  int input_count;           /* values of a row besides its key */
+  uint64_t seed;             /* of the hash: something that whoever wrote the data cannot know */
+  uint64_t memory_limit;     /* bytes; 0: none */
+  tr_group_reserve *reserve; /* of memory from groupings before; NULL: none */
 } tr_group_shape;
 
 typedef struct tr_group_table tr_group_table;

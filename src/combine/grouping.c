@@ -209,7 +209,8 @@ static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
   size_t size = BUFFER;
   if (limit != 0 && all > limit / BUFFERS_SHARE) all = limit / BUFFERS_SHARE;
   while (size * buffers > all) size /= 2;
-  tr_code code = tr_group_arena_create(grouping->account.budget, &grouping->buffers, err);
+  tr_code code = tr_group_arena_create(grouping->account.budget, grouping->shape.reserve,
+                                       &grouping->buffers, err);
   if (code != TR_OK || size < LEAST_BUFFER) return code;
   void *rows;
   code = tr_group_arena_take(grouping->buffers, size * PARTS, &rows, err);
@@ -244,7 +245,8 @@ static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
   memset(grouping->parts, 0, size);
   code = make_buffers(grouping, err);
   if (code == TR_OK && grouping->shared == NULL) {
-    code = tr_group_arena_create(grouping->account.budget, &grouping->arena, err);
+    code = tr_group_arena_create(grouping->account.budget, grouping->shape.reserve,
+                                 &grouping->arena, err);
   }
   for (int i = 0; i < PARTS && code == TR_OK && grouping->shared == NULL; i++) {
     code = tr_group_table_create(&grouping->shape, PART_BITS, &grouping->account, grouping->arena,
@@ -652,7 +654,7 @@ tr_code tr_group_parts_create(const tr_group_shape *shape, int most, tr_group_pa
   parts->shape = *shape;
   parts->most = most;
   parts->budget.limit = shape->memory_limit;
-  tr_code code = tr_group_arena_create(&parts->budget, &parts->arena, err);
+  tr_code code = tr_group_arena_create(&parts->budget, shape->reserve, &parts->arena, err);
   if (code != TR_OK) {
     tr_free(parts);
     return code;

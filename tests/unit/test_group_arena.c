@@ -42,7 +42,7 @@ static void test_pieces_are_apart(void **state) {
   tr_memory_budget budget = {0};
   tr_group_arena *arena;
   uint64_t sum = 0;
-  assert_int_equal(tr_group_arena_create(&budget, &arena, NULL), TR_OK);
+  assert_int_equal(tr_group_arena_create(&budget, NULL, &arena, NULL), TR_OK);
   for (int i = 0; i < PIECES; i++) {
     take(arena, &random, &pieces[i]);
     if (test_random_below(&random, 4) != 0) continue;
@@ -65,7 +65,7 @@ static void test_a_piece_given_back_comes_again(void **state) {
   tr_memory_budget budget = {0};
   tr_group_arena *arena;
   void *first, *second, *other;
-  assert_int_equal(tr_group_arena_create(&budget, &arena, NULL), TR_OK);
+  assert_int_equal(tr_group_arena_create(&budget, NULL, &arena, NULL), TR_OK);
   assert_int_equal(tr_group_arena_take(arena, 5000, &first, NULL), TR_OK);
   tr_group_arena_give_back(arena, first, 5000);
   assert_int_equal(tr_group_arena_take(arena, 6000, &other, NULL), TR_OK);
@@ -81,7 +81,7 @@ static void test_limit(void **state) {
   tr_group_arena *arena;
   void *p;
   tr_error err;
-  assert_int_equal(tr_group_arena_create(&budget, &arena, NULL), TR_OK);
+  assert_int_equal(tr_group_arena_create(&budget, NULL, &arena, NULL), TR_OK);
   uint64_t taken = 0;
   tr_code code;
   while ((code = tr_group_arena_take(arena, 100000, &p, &err)) == TR_OK) taken += 100000;
@@ -101,7 +101,7 @@ static void test_failing_memory(void **state) {
     tr_group_arena *arena;
     void *p;
     test_memory_fail_at(n);
-    tr_code code = tr_group_arena_create(&budget, &arena, NULL);
+    tr_code code = tr_group_arena_create(&budget, NULL, &arena, NULL);
     for (int i = 0; i < 10 && code == TR_OK; i++) {
       code = tr_group_arena_take(arena, 1 << 20, &p, NULL);
     }
@@ -111,6 +111,44 @@ static void test_failing_memory(void **state) {
     tr_group_arena_free(arena);
     assert_int_equal(test_memory_live(), live);
   }
+}
+
+/* Large blocks of an arena that is freed are those of the next one, up to what the reserve holds. */
+static void test_reserve(void **state) {
+  (void)state;
+  enum { MOST = 6 << 20, LARGE = 2 << 20, SMALL = 1 << 20 };
+  long live = test_memory_live();
+  tr_group_reserve *reserve;
+  assert_int_equal(tr_group_reserve_create(MOST, &reserve, NULL), TR_OK);
+  void *pieces[5];
+  for (int round = 0; round < 3; round++) {
+    tr_memory_budget budget = {0};
+    tr_group_arena *arena;
+    long before = test_memory_live();
+    assert_int_equal(tr_group_arena_create(&budget, reserve, &arena, NULL), TR_OK);
+    for (int i = 0; i < 5; i++) {
+      assert_int_equal(tr_group_arena_take(arena, LARGE, &pieces[i], NULL), TR_OK);
+      memset(pieces[i], round + i, LARGE);
+    }
+    for (int i = 0; i < 5; i++) {
+      piece p = {pieces[i], LARGE};
+      check(&p, (uint8_t)(round + i));
+    }
+    assert_true(tr_group_arena_memory(arena) >= 5 * (uint64_t)LARGE);
+    /* Three of five come from the reserve. */
+    assert_int_equal(test_memory_live() - before, round == 0 ? 6 : 3);
+    tr_group_arena_free(arena);
+    assert_int_equal(tr_group_reserve_memory(reserve), MOST);
+  }
+  /* Under a limit all is new, and goes. */
+  tr_memory_budget limited = {.limit = 100 << 20};
+  tr_group_arena *arena;
+  assert_int_equal(tr_group_arena_create(&limited, reserve, &arena, NULL), TR_OK);
+  assert_int_equal(tr_group_arena_take(arena, LARGE, &pieces[0], NULL), TR_OK);
+  tr_group_arena_free(arena);
+  assert_int_equal(tr_group_reserve_memory(reserve), MOST);
+  tr_group_reserve_free(reserve);
+  assert_int_equal(test_memory_live(), live);
 }
 
 /* Threads that take and give back at once: each finds in its pieces what it wrote there. */
@@ -140,7 +178,7 @@ static void test_threads(void **state) {
   tr_memory_budget budget = {0};
   tr_group_arena *arena;
   pthread_t threads[4];
-  assert_int_equal(tr_group_arena_create(&budget, &arena, NULL), TR_OK);
+  assert_int_equal(tr_group_arena_create(&budget, NULL, &arena, NULL), TR_OK);
   for (int i = 0; i < 4; i++) {
     assert_int_equal(pthread_create(&threads[i], NULL, take_many, arena), 0);
   }
@@ -158,6 +196,7 @@ int main(void) {
       cmocka_unit_test(test_a_piece_given_back_comes_again),
       cmocka_unit_test(test_limit),
       cmocka_unit_test(test_failing_memory),
+      cmocka_unit_test(test_reserve),
       cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
