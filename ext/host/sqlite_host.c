@@ -2,8 +2,8 @@
 ** The shared host layer: reference-counted connection state, registration from tables, and the
 ** conversions between SQLite's values and errors and ours.
 **
-** Registration looks at what the connection already has, through PRAGMA function_list and module_list, and leaves such names alone: an extension must not change what a program's
-** own functions, or a newer SQLite's, do.
+** Registration looks at what the connection already has, through PRAGMA function_list and module_list, and leaves
+** such names alone: an extension must not change what a program's own functions, or a newer SQLite's, do.
 */
 #include "host/sqlite_host.h"
 
@@ -41,8 +41,8 @@ typedef struct binding {
 /*
 ** Lists what the connection has already, in one pass: asking for each name would walk SQLite's whole list
 ** of functions a hundred times. `columns` are the numbers of the name and of what is to follow it after a
-** slash (-1: nothing). A host built without the pragma, or whose authorizer forbids it, gives NULL: then
-** nothing is known and every name is ours.
+** slash (-1: nothing). All is in lower case, as our names are: SQLite compares without case. A host built without
+** the pragma, or whose authorizer forbids it, gives NULL: then nothing is known and every name is ours.
 **
 ** These must be PRAGMA statements. The tables of the same names would make SQLite read the schema, and
 ** it can tell which tables are shadow tables of our modules only if it reads it after those are there.
@@ -61,6 +61,9 @@ static int read_known(sqlite3 *db, const char *pragma, const int columns[2], cha
   if (!is_empty) sqlite3_str_appendchar(text, 1, '|');
   int failed = sqlite3_str_errcode(text);
   *known = sqlite3_str_finish(text);
+  for (char *c = *known; c != NULL && *c != '\0'; c++) {
+    if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+  }
   int finalized = sqlite3_finalize(stmt);
   if (rc != SQLITE_DONE) return finalized != SQLITE_OK ? finalized : rc;
   return failed;

@@ -95,15 +95,29 @@ static void forty_two(sqlite3_context *context, int argc, sqlite3_value **argv) 
   sqlite3_result_int(context, 42);
 }
 
+static int refuse_to_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                             sqlite3_vtab **table, char **message) {
+  (void)db, (void)aux, (void)argc, (void)argv, (void)table;
+  *message = sqlite3_mprintf("theirs");
+  return SQLITE_ERROR;
+}
+
+/* SQLite compares names without case. */
 static void names_that_are_there_are_left_alone(void **state) {
   (void)state;
+  static const sqlite3_module theirs = {.xConnect = refuse_to_connect};
   sqlite3 *db;
   assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
   sqlite3_create_function(db, "range_contains", 2, SQLITE_UTF8, NULL, forty_two, NULL, NULL);
+  sqlite3_create_function(db, "Offset_Range", -1, SQLITE_UTF8, NULL, forty_two, NULL, NULL);
+  sqlite3_create_module(db, "Range_Split", &theirs, NULL);
   assert_int_equal(sqlite3_tranche_init(db, NULL, NULL), SQLITE_OK);
-  assert_answer(db, "SELECT range_contains('x', 'y')", "42");
-  assert_answer(db, "SELECT json_extract(tranche_debug(), '$.left_alone')", "[\"range_contains\"]");
-  assert_answer(db, "SELECT range_fraction(offset_range(0, 4), 1)", "0.25");
+  assert_answer(db, "SELECT range_contains('x', 'y') + offset_range(1, 2)", "84");
+  assert_int_equal(sqlite3_exec(db, "SELECT * FROM range_split", NULL, NULL, NULL), SQLITE_ERROR);
+  assert_string_equal(sqlite3_errmsg(db), "theirs");
+  assert_answer(db, "SELECT json_extract(tranche_debug(), '$.left_alone')",
+                "[\"offset_range\",\"range_contains\",\"range_split\"]");
+  assert_answer(db, "SELECT range_fraction('{\"from\":0,\"to\":4}', 1)", "0.25");
   sqlite3_close(db);
 }
 
