@@ -9,8 +9,6 @@
 */
 #include "byte_key_scan.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "host/hidden_arguments.h"
 #include "host/in_lists.h"

@@ -17,7 +17,6 @@
 #include "surfaces.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "combine/accumulator.h"
 

@@ -12,8 +12,6 @@
 */
 #include "counting_input_plan.h"
 
-#include <string.h>
-
 #include "host/hidden_arguments.h"
 #include "host/in_lists.h"
 #include "reader/counting_source.h"

@@ -21,11 +21,7 @@ typedef struct tr_integer_bounds {
 
 tr_integer_bounds tr_integer_bounds_all(void);
 
-/*
-** Keeps what `column OP value` keeps; `op` is SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT or GE. Text
-** that looks like a number becomes one in place. (A copy will not do: newer SQLite's want a value
-** that belongs to a connection.)
-*/
+/* Keeps what `column OP value` keeps; `op` is SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT or GE. */
 void tr_integer_bounds_apply(tr_integer_bounds *bounds, int op, sqlite3_value *value);
 
 #endif

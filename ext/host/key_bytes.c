@@ -3,8 +3,6 @@
 */
 #include "host/key_bytes.h"
 
-#include <string.h>
-
 #include "range/byte_key.h"
 
 /* A text key's escapes (source_table.h): what begins so has its byte_key behind it. */

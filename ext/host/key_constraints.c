@@ -4,16 +4,11 @@
 #include "host/key_constraints.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "host/key_bytes.h"
 #include "range/byte_key.h"
 
 /* --- Operators ---------------------------------------------------------------------------- */
-
-/* Constraint codes newer than the oldest header; they are part of SQLite's stable interface. */
-enum { CONSTRAINT_IS_NULL = 71, CONSTRAINT_IS };
 
 static const struct {
   const char *text;
@@ -25,14 +20,10 @@ static const struct {
     [TR_GE] = {">=", SQLITE_INDEX_CONSTRAINT_GE, 1},
     [TR_LT] = {"<", SQLITE_INDEX_CONSTRAINT_LT, 1},
     [TR_LE] = {"<=", SQLITE_INDEX_CONSTRAINT_LE, 1},
-    [TR_IS] = {"IS", CONSTRAINT_IS, 1},
-    [TR_IS_NULL] = {"IS NULL", CONSTRAINT_IS_NULL, 0},
+    [TR_IS] = {"IS", SQLITE_INDEX_CONSTRAINT_IS, 1},
+    [TR_IS_NULL] = {"IS NULL", SQLITE_INDEX_CONSTRAINT_ISNULL, 0},
     [TR_IN] = {"IN", -1, 1},
 };
-
-const char *tr_operator_text(tr_operator op) {
-  return operators[op].text;
-}
 
 tr_operator tr_operator_of_constraint(int op) {
   int i = 0;

@@ -42,9 +42,6 @@ typedef struct tr_term {
   int value_count;
 } tr_term;
 
-/* How an operator is written, in SQL and in a plan: "=", ">", ... */
-const char *tr_operator_text(tr_operator op);
-
 /* The operator of SQLite's constraint code; TR_OPERATORS: one that is not passed on. */
 tr_operator tr_operator_of_constraint(int op);
 

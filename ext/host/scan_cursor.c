@@ -341,21 +341,6 @@ void tr_scan_cursor_free(tr_scan_cursor *cursor) {
   tr_scan_inner_free(&cursor->inner);
 }
 
-int tr_scan_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
-  (void)vtab;
-  tr_scan_cursor *cursor = tr_malloc(sizeof *cursor);
-  if (cursor == NULL) return SQLITE_NOMEM;
-  tr_scan_cursor_init(cursor);
-  *opened = &cursor->base;
-  return SQLITE_OK;
-}
-
-int tr_scan_close(sqlite3_vtab_cursor *base) {
-  tr_scan_cursor_free((tr_scan_cursor *)base);
-  tr_free(base);
-  return SQLITE_OK;
-}
-
 static tr_code begin(tr_scan_cursor *cursor, const char *plan_text, sqlite3_value **argv,
                      tr_error *err) {
   tr_scan_table *table = (tr_scan_table *)cursor->base.pVtab;

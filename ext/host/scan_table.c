@@ -3,8 +3,6 @@
 */
 #include "host/scan_table.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "host/stored_expression.h"
 

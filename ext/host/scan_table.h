@@ -122,8 +122,6 @@ typedef struct tr_scan_cursor {
 } tr_scan_cursor;
 
 /* Methods. */
-int tr_scan_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor);
-int tr_scan_close(sqlite3_vtab_cursor *cursor);
 int tr_scan_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan_text, int argc,
                    sqlite3_value **argv);
 int tr_scan_next(sqlite3_vtab_cursor *cursor);
@@ -131,7 +129,7 @@ int tr_scan_eof(sqlite3_vtab_cursor *cursor);
 int tr_scan_column_value(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column);
 int tr_scan_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
 
-/* For a module that has cursors of its own: makes one ready, and releases what it owns. */
+/* For a module's xOpen and xClose: makes a cursor ready, and releases what it owns. */
 void tr_scan_cursor_init(tr_scan_cursor *cursor);
 void tr_scan_cursor_free(tr_scan_cursor *cursor);
 

@@ -394,8 +394,8 @@ static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state,
 }
 
 /*
-** With a shared cache, a connection may read what another has not committed. Who may not be asked might: 1;
-** 0; -1.
+** With a shared cache, a connection may read what another has not committed: 1 if it does, or if an authorizer has
+** it not answer; 0; -1.
 */
 static int reads_uncommitted(sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt = NULL;

@@ -45,7 +45,7 @@ void tr_snapshot_pool_free(tr_snapshot_pool *pool); /* NULL is fine */
 void tr_snapshot_pool_note(tr_snapshot_pool *pool, const char *schema);
 
 /*
-** Takes snapshots for `count` connections. 1: tr_snapshot_pool_connection gives them, and
+** Takes snapshots for `count` connections, at most TR_SNAPSHOT_MOST. 1: tr_snapshot_pool_connection gives them, and
 ** tr_snapshot_pool_end must follow. 0: it cannot be, and `*reason` (static) says why. -1: TR_NO_MEMORY,
 ** TR_INTERRUPTED.
 */

@@ -6,8 +6,6 @@
 */
 #include "host/source_table.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 /* What was asked for. */

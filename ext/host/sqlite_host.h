@@ -158,7 +158,7 @@ int tr_vtab_error(sqlite3_vtab *vtab, const tr_error *err);
 /* The same for xCreate and xConnect, which have no table yet. */
 int tr_create_error(char **message, const tr_error *err);
 
-/* Reads an argument that must be an integer (or an integral REAL), a number, or text. */
+/* Reads an argument that must be an integer (or an integral REAL), a number, text, or a BLOB. */
 tr_code tr_argument_integer(const char *function, const char *argument, sqlite3_value *value,
                             int64_t *integer, tr_error *err);
 tr_code tr_argument_real(const char *function, const char *argument, sqlite3_value *value,

@@ -7,11 +7,6 @@
 
 #include "host/module_arguments.h"
 
-/* Since 3.31. */
-#ifndef SQLITE_DBCONFIG_TRUSTED_SCHEMA
-#define SQLITE_DBCONFIG_TRUSTED_SCHEMA 1017
-#endif
-
 int tr_schemas_are_trusted(sqlite3 *db) {
   int on = 1;
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, -1, &on);

@@ -3,7 +3,6 @@
 */
 #include "host/tracked_scan.h"
 
-#include "base/memory.h"
 #include "range/byte_key_tracker.h"
 
 /* The restriction cut to what was asked for; the caller frees it. */

@@ -10,8 +10,6 @@
 #ifndef TR_BASE_DOUBLE_TEXT_H
 #define TR_BASE_DOUBLE_TEXT_H
 
-#include <stddef.h>
-
 /* Room for any double printed by tr_double_text, with its terminator. */
 #define TR_DOUBLE_TEXT_SIZE 32
 

@@ -3,8 +3,6 @@
 */
 #include "combine/approx_quantiles.h"
 
-#include <math.h>
-
 #include "base/argument.h"
 #include "base/json.h"
 #include "base/little_endian.h"

@@ -7,7 +7,6 @@
 */
 #include "combine/kll_inside.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"

@@ -4,8 +4,6 @@
 */
 #include "combine/row_batch.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 /* As many values as the first level of a processor's cache has room for. */

@@ -4,8 +4,6 @@
 */
 #include "combine/sketch.h"
 
-#include <string.h>
-
 #include "combine/approx_quantiles.h"
 #include "combine/approx_top_count.h"
 #include "combine/functions.h"

@@ -9,7 +9,6 @@
 ** State: the sum and two counters, so that rows can be taken away again. Bytes: the counters as
 ** varints, then the sum.
 */
-#include <math.h>
 
 #include "combine/codec.h"
 #include "combine/exact_sum.h"

@@ -5,8 +5,6 @@
 */
 #include "range/byte_key_range.h"
 
-#include <string.h>
-
 #include "range/big_fraction.h"
 
 /* Interpolated keys get as many zero bytes as give the range this many bits, or up to 7 more. */
