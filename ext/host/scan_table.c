@@ -51,9 +51,8 @@ static tr_code add_column(tr_scan_table *table, int source, const char *name, tr
 static tr_code add_named_column(tr_scan_table *table, const tr_argument *item, tr_error *err) {
   const char *name = item->name != NULL ? item->name : item->literal;
   int source = name == NULL ? -1 : tr_source_table_find_column(&table->source, name);
-  int is_rowid = name != NULL && source < 0 && table->source.rowid_name != NULL &&
-                 (sqlite3_stricmp(name, "rowid") == 0 || sqlite3_stricmp(name, "oid") == 0 ||
-                  sqlite3_stricmp(name, "_rowid_") == 0);
+  int is_rowid =
+      name != NULL && source < 0 && table->source.rowid_name != NULL && tr_is_rowid_name(name);
   if (source < 0 && !is_rowid) {
     return tr_error_set(err, TR_INVALID_ARGUMENT, "%s: %s.%s: columns(...): there is no column %s",
                         table->function, table->source.schema, table->source.name, item->text);

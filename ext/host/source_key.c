@@ -58,15 +58,10 @@ static tr_code read_names(key_request *request, const tr_source_table *source,
   return TR_OK;
 }
 
-static int is_rowid_word(const char *name) {
-  return sqlite3_stricmp(name, "rowid") == 0 || sqlite3_stricmp(name, "_rowid_") == 0 ||
-         sqlite3_stricmp(name, "oid") == 0;
-}
-
 /* Whether the name, a column's (`column`, or -1) or not, gives the rowid. */
 static int is_rowid(const tr_source_table *source, const char *name, int column) {
   if (source->rowid_name == NULL) return 0;
-  return column < 0 ? is_rowid_word(name) : sqlite3_stricmp(source->rowid_name, name) == 0;
+  return column < 0 ? tr_is_rowid_name(name) : sqlite3_stricmp(source->rowid_name, name) == 0;
 }
 
 static tr_code find_columns(const key_request *request, tr_source_table *source, tr_error *err) {

@@ -259,12 +259,15 @@ static tr_code read_encoding(tr_source_table *source, sqlite3 *db, tr_error *err
   return finish(db, stmt, rc, err);
 }
 
+static const char *const rowid_names[] = {"rowid", "_rowid_", "oid"};
+
+#define ROWID_NAMES (sizeof rowid_names / sizeof rowid_names[0])
+
 /* Finds a name under which the rowid can be had: its alias, or one of three that no column hides. */
 static tr_code name_rowid(tr_source_table *source, int alias, tr_error *err) {
-  static const char *const names[] = {"rowid", "_rowid_", "oid"};
   const char *name = alias < 0 ? NULL : source->columns[alias].name;
-  for (size_t i = 0; name == NULL && i < sizeof names / sizeof names[0]; i++) {
-    if (tr_source_table_find_column(source, names[i]) < 0) name = names[i];
+  for (size_t i = 0; name == NULL && i < ROWID_NAMES; i++) {
+    if (tr_source_table_find_column(source, rowid_names[i]) < 0) name = rowid_names[i];
   }
   if (name == NULL) return TR_OK;
   source->rowid_name = copy_of(name);
@@ -375,6 +378,13 @@ int tr_source_table_find_column(const tr_source_table *source, const char *name)
     if (sqlite3_stricmp(source->columns[i].name, name) == 0) return i;
   }
   return -1;
+}
+
+int tr_is_rowid_name(const char *name) {
+  for (size_t i = 0; i < ROWID_NAMES; i++) {
+    if (sqlite3_stricmp(rowid_names[i], name) == 0) return 1;
+  }
+  return 0;
 }
 
 /* --- Whether it still is what it was ------------------------------------------------------ */

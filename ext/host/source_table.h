@@ -118,6 +118,9 @@ tr_code tr_source_table_set_key(tr_source_table *source, sqlite3 *db, const char
 /* The index of the column of that name (without case), or -1. */
 int tr_source_table_find_column(const tr_source_table *source, const char *name);
 
+/* Whether it is a name of the rowid where no column has it: rowid, _rowid_ or oid. */
+int tr_is_rowid_name(const char *name);
+
 /*
 ** Whether the table still is what was read: 1, or 0 (it was changed in a way that matters, or is gone;
 ** `err` says how), or -1. Costs a look at the schema's version while nothing changes.
