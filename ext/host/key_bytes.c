@@ -70,10 +70,8 @@ static tr_code encode_row(const tr_source_table *source, const char *function,
 }
 
 static tr_code key_of_rowid(int64_t rowid, tr_buffer *buffer, tr_error *err) {
-  if (buffer->capacity < TR_ROWID_KEY_SIZE) {
-    tr_code code = tr_buffer_reserve(buffer, TR_ROWID_KEY_SIZE, err);
-    if (code != TR_OK) return code;
-  }
+  tr_code code = tr_buffer_make_room(buffer, TR_ROWID_KEY_SIZE, err);
+  if (code != TR_OK) return code;
   tr_byte_key_of_rowid(rowid, buffer->data);
   buffer->size = TR_ROWID_KEY_SIZE;
   return TR_OK;

@@ -32,6 +32,10 @@ tr_code tr_buffer_reserve(tr_buffer *buffer, size_t more, tr_error *err) {
   return TR_OK;
 }
 
+tr_code tr_buffer_make_room(tr_buffer *buffer, size_t size, tr_error *err) {
+  return size <= buffer->capacity ? TR_OK : tr_buffer_reserve(buffer, size - buffer->size, err);
+}
+
 tr_code tr_buffer_append(tr_buffer *buffer, tr_bytes bytes, tr_error *err) {
   if (bytes.size == 0) return TR_OK;
   tr_code code = tr_buffer_reserve(buffer, bytes.size, err);
@@ -66,10 +70,8 @@ tr_code tr_buffer_printf(tr_buffer *buffer, tr_error *err, const char *format, .
 }
 
 tr_code tr_buffer_set(tr_buffer *buffer, tr_bytes bytes, tr_error *err) {
-  if (bytes.size > buffer->capacity) {
-    tr_code code = tr_buffer_reserve(buffer, bytes.size - buffer->size, err);
-    if (code != TR_OK) return code;
-  }
+  tr_code code = tr_buffer_make_room(buffer, bytes.size, err);
+  if (code != TR_OK) return code;
   if (bytes.size > 0) memmove(buffer->data, bytes.data, bytes.size);
   buffer->size = bytes.size;
   return TR_OK;

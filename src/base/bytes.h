@@ -40,6 +40,9 @@ int tr_bytes_compare(tr_bytes a, tr_bytes b);
 /* Makes room for `more` bytes behind the present ones. TR_NO_MEMORY leaves all as it was. */
 tr_code tr_buffer_reserve(tr_buffer *buffer, size_t more, tr_error *err);
 
+/* Makes room for `size` bytes in all, present ones included. TR_NO_MEMORY leaves all as it was. */
+tr_code tr_buffer_make_room(tr_buffer *buffer, size_t size, tr_error *err);
+
 /* Appends a copy. `bytes` must not lie inside `buffer`. TR_NO_MEMORY leaves all as it was. */
 tr_code tr_buffer_append(tr_buffer *buffer, tr_bytes bytes, tr_error *err);
 tr_code tr_buffer_append_byte(tr_buffer *buffer, uint8_t byte, tr_error *err);

@@ -138,11 +138,8 @@ tr_code tr_byte_key_range_interpolate_decimal(const tr_byte_key_range *range,
     size += (ENOUGH_BITS + 7 - bits) / 8;
     line = line_of(range, size);
   }
-  if (size > key->capacity) {
-    tr_code code = tr_buffer_reserve(key, size - key->size, err);
-    if (code != TR_OK) return code;
-  }
-  tr_code code = tr_big_interpolate(line.low, line.high, fraction, key->data, err);
+  tr_code code = tr_buffer_make_room(key, size, err);
+  if (code == TR_OK) code = tr_big_interpolate(line.low, line.high, fraction, key->data, err);
   if (code == TR_OK) key->size = size;
   return code;
 }

@@ -53,11 +53,6 @@ static int is_at_or_above_end(const tr_byte_key_record_tracker *t, tr_bytes key)
 
 /* ---- Returning records ---------------------------------------------------------------------- */
 
-static tr_code make_room(tr_buffer *buffer, size_t size, tr_error *err) {
-  if (size <= buffer->capacity) return TR_OK;
-  return tr_buffer_reserve(buffer, size - buffer->size, err);
-}
-
 static const char *objection(const tr_byte_key_record_tracker *t, int is_split_point,
                              tr_bytes key) {
   if (!t->has_position && !is_split_point) return "The first record must be at a split point";
@@ -76,10 +71,10 @@ static int try_return(tr_byte_key_record_tracker *t, int is_split_point, tr_byte
   const char *why = objection(t, is_split_point, key);
   if (why != NULL) return tr_error_no(err, TR_INVALID_STATE, "%s", why);
 
-  if (make_room(&t->position, key.size, err) != TR_OK) return -1;
-  if (make_room(&t->returned, key.size, err) != TR_OK) return -1;
+  if (tr_buffer_make_room(&t->position, key.size, err) != TR_OK) return -1;
+  if (tr_buffer_make_room(&t->returned, key.size, err) != TR_OK) return -1;
   int is_first = !t->has_position;
-  if (is_first && make_room(&t->range.start, key.size, err) != TR_OK) return -1;
+  if (is_first && tr_buffer_make_room(&t->range.start, key.size, err) != TR_OK) return -1;
   /* From here on there is room: nothing fails. A first record past the end leaves the start. */
   int is_past_end = is_at_or_above_end(t, key);
   if (is_first && (!is_past_end || tr_bytes_compare(key, end_of(t)) == 0)) {

@@ -98,11 +98,6 @@ static void note_leads(tr_byte_key_tracker *t) {
   t->shared_with_end = shared_words(tr_buffer_bytes(&t->attempted), end_of(t));
 }
 
-static tr_code make_room(tr_buffer *buffer, size_t size, tr_error *err) {
-  if (size <= buffer->capacity) return TR_OK;
-  return tr_buffer_reserve(buffer, size - buffer->size, err);
-}
-
 /* ---- Where the tracker stands --------------------------------------------------------------- */
 
 /* The lowest key above all attempts. 0: there is none. The view lives as long as `attempted`. */
@@ -192,7 +187,7 @@ static tr_code note_attempt(tr_byte_key_tracker *t, tr_bytes key, attempts outco
   /* A refused attempt must not overwrite the last claimed key: it takes the other buffer. */
   int keeps_claimed = outcome != LAST_CLAIMED && t->attempts == LAST_CLAIMED;
   tr_buffer *room = keeps_claimed ? &t->claimed : &t->attempted;
-  tr_code code = make_room(room, key.size + 1, err);
+  tr_code code = tr_buffer_make_room(room, key.size + 1, err);
   if (code != TR_OK) return code;
   if (key.size > 0) memcpy(room->data, key.data, key.size);
   room->data[key.size] = 0;
@@ -603,9 +598,9 @@ tr_code tr_byte_key_tracker_create(const tr_byte_key_range *range, tr_byte_key_t
   }
   tr_code code = tr_byte_key_range_init(&t->range, tr_buffer_bytes(&range->start),
                                         tr_buffer_bytes(&range->end), err);
-  if (code == TR_OK) code = make_room(&t->attempted, USUAL_KEY_SIZE + 1, err);
+  if (code == TR_OK) code = tr_buffer_make_room(&t->attempted, USUAL_KEY_SIZE + 1, err);
   /* Room for the empty key at least, so that claiming the end never fails. */
-  if (code == TR_OK) code = make_room(&t->claimed, USUAL_KEY_SIZE + 1, err);
+  if (code == TR_OK) code = tr_buffer_make_room(&t->claimed, USUAL_KEY_SIZE + 1, err);
   if (code != TR_OK) {
     release(&t->base);
     return code;
