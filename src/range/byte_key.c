@@ -51,23 +51,6 @@ enum {
 
 #define ESCAPED_ZERO 0xff
 
-static void put_big_endian(uint64_t word, uint8_t *to) {
-  to[0] = (uint8_t)(word >> 56);
-  to[1] = (uint8_t)(word >> 48);
-  to[2] = (uint8_t)(word >> 40);
-  to[3] = (uint8_t)(word >> 32);
-  to[4] = (uint8_t)(word >> 24);
-  to[5] = (uint8_t)(word >> 16);
-  to[6] = (uint8_t)(word >> 8);
-  to[7] = (uint8_t)word;
-}
-
-static uint64_t get_big_endian(const uint8_t *from) {
-  uint64_t word = 0;
-  for (int i = 0; i < 8; i++) word = word << 8 | from[i];
-  return word;
-}
-
 static uint64_t bits_of_double(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -78,10 +61,6 @@ static double double_of_bits(uint64_t bits) {
   double x;
   memcpy(&x, &bits, sizeof x);
   return x;
-}
-
-int64_t tr_byte_key_to_rowid(const uint8_t *key) {
-  return (int64_t)(get_big_endian(key) ^ UINT64_C(1) << 63);
 }
 
 /* The fraction of a number, which is not 0: its first group and the bits of the further ones. */
@@ -123,12 +102,12 @@ static void put_integer(int64_t integer, uint8_t *to) {
 static size_t put_real(double x, uint8_t *to) {
   if (x >= 0x1p63) {
     to[0] = CLASS_ABOVE;
-    put_big_endian(bits_of_double(x), to + 1);
+    tr_store_big_u64(to + 1, bits_of_double(x));
     return NUMBER_SIZE;
   }
   if (x < -0x1p63) {
     to[0] = CLASS_BELOW;
-    put_big_endian(~bits_of_double(-x), to + 1);
+    tr_store_big_u64(to + 1, ~bits_of_double(-x));
     return NUMBER_SIZE;
   }
   int64_t whole = (int64_t)x;
@@ -278,7 +257,7 @@ static size_t next_number(tr_bytes from, tr_value *value) {
 
 static size_t next_above(tr_bytes from, tr_value *value) {
   if (from.size < NUMBER_SIZE) return 0;
-  double x = double_of_bits(get_big_endian(from.data + 1));
+  double x = double_of_bits(tr_load_big_u64(from.data + 1));
   if (!(x >= 0x1p63)) return 0;
   *value = tr_value_real(x);
   return NUMBER_SIZE;
@@ -286,7 +265,7 @@ static size_t next_above(tr_bytes from, tr_value *value) {
 
 static size_t next_below(tr_bytes from, tr_value *value) {
   if (from.size < NUMBER_SIZE) return 0;
-  double x = -double_of_bits(~get_big_endian(from.data + 1));
+  double x = -double_of_bits(~tr_load_big_u64(from.data + 1));
   if (!(x < -0x1p63)) return 0;
   *value = tr_value_real(x);
   return NUMBER_SIZE;
@@ -351,7 +330,7 @@ int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *s
 static void bound_number(tr_bytes from, tr_value *low, tr_value *high) {
   uint8_t padded[NUMBER_SIZE] = {0};
   memcpy(padded, from.data, from.size < NUMBER_SIZE ? from.size : NUMBER_SIZE);
-  uint64_t word = get_big_endian(padded + 1);
+  uint64_t word = tr_load_big_u64(padded + 1);
   double x;
   switch (padded[0]) {
   case CLASS_NUMBER:

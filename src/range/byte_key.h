@@ -19,6 +19,7 @@
 #ifndef TR_RANGE_BYTE_KEY_H
 #define TR_RANGE_BYTE_KEY_H
 
+#include "base/big_endian.h"
 #include "base/bytes.h"
 #include "base/value.h"
 
@@ -55,19 +56,14 @@ int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *s
 int tr_byte_key_next_bounds(tr_bytes key, size_t *offset, tr_value *low, tr_value *high,
                             tr_buffer *scratch, tr_error *err);
 
-/* A rowid as eight bytes, big-endian with the sign bit flipped, so that memcmp orders them. */
+/* A rowid as eight bytes, big-endian with the sign bit flipped, so that memcmp orders them; and back. */
 #define TR_ROWID_KEY_SIZE 8
 static inline void tr_byte_key_of_rowid(int64_t rowid, uint8_t *key) {
-  uint64_t word = (uint64_t)rowid ^ UINT64_C(1) << 63;
-  key[0] = (uint8_t)(word >> 56);
-  key[1] = (uint8_t)(word >> 48);
-  key[2] = (uint8_t)(word >> 40);
-  key[3] = (uint8_t)(word >> 32);
-  key[4] = (uint8_t)(word >> 24);
-  key[5] = (uint8_t)(word >> 16);
-  key[6] = (uint8_t)(word >> 8);
-  key[7] = (uint8_t)word;
+  tr_store_big_u64(key, (uint64_t)rowid ^ UINT64_C(1) << 63);
 }
-int64_t tr_byte_key_to_rowid(const uint8_t *key);
+
+static inline int64_t tr_byte_key_to_rowid(const uint8_t *key) {
+  return (int64_t)(tr_load_big_u64(key) ^ UINT64_C(1) << 63);
+}
 
 #endif

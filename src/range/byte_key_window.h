@@ -10,6 +10,7 @@
 #ifndef TR_RANGE_BYTE_KEY_WINDOW_H
 #define TR_RANGE_BYTE_KEY_WINDOW_H
 
+#include "base/big_endian.h"
 #include "base/bytes.h"
 
 /*
@@ -36,14 +37,9 @@ void tr_byte_key_window_free(tr_byte_key_window *window);
 ** they are ordered as the keys are; where they are equal, the keys must be compared.
 */
 static inline uint64_t tr_byte_key_lead(tr_bytes key) {
-  const uint8_t *at = key.data;
-  if (key.size >= 8) {
-    return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 | (uint64_t)at[2] << 40 |
-           (uint64_t)at[3] << 32 | (uint64_t)at[4] << 24 | (uint64_t)at[5] << 16 |
-           (uint64_t)at[6] << 8 | (uint64_t)at[7];
-  }
+  if (key.size >= 8) return tr_load_big_u64(key.data);
   uint64_t lead = 0;
-  for (size_t i = 0; i < key.size; i++) lead |= (uint64_t)at[i] << (56 - 8 * i);
+  for (size_t i = 0; i < key.size; i++) lead |= (uint64_t)key.data[i] << (56 - 8 * i);
   return lead;
 }
 

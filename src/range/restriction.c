@@ -4,6 +4,7 @@
 */
 #include "range/restriction.h"
 
+#include "base/big_endian.h"
 #include "range/big_fraction.h"
 
 static const char *const kind_names[] = {[TR_BYTES] = "byte keys", [TR_INTEGERS] = "integers"};
@@ -98,7 +99,7 @@ tr_code tr_restriction_intersect(tr_restriction *restriction, const tr_restricti
 #define INTEGER_BYTES 8
 
 static tr_big big_of_integer(uint64_t integer, uint8_t bytes[INTEGER_BYTES]) {
-  for (int i = 0; i < INTEGER_BYTES; i++) bytes[i] = (uint8_t)(integer >> (56 - 8 * i));
+  tr_store_big_u64(bytes, integer);
   return (tr_big){{bytes, INTEGER_BYTES}, INTEGER_BYTES};
 }
 
@@ -120,9 +121,7 @@ static tr_code interpolate_integers(const tr_offset_range *range, double fractio
   tr_big high = big_of_integer(tr_offset_range_width(range), width);
   tr_code code = tr_big_interpolate(integer_zero, high, &digits, distance, err);
   if (code != TR_OK) return code;
-  uint64_t above = 0;
-  for (int i = 0; i < INTEGER_BYTES; i++) above = above << 8 | distance[i];
-  *offset = (int64_t)((uint64_t)range->from + above);
+  *offset = (int64_t)((uint64_t)range->from + tr_load_big_u64(distance));
   return TR_OK;
 }
 
