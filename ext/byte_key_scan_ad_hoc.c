@@ -9,7 +9,6 @@
 */
 #include "byte_key_scan.h"
 
-#include "base/memory.h"
 #include "host/hidden_arguments.h"
 #include "host/in_lists.h"
 
@@ -127,6 +126,19 @@ static tr_code append_member(const tr_source_table *source, int column, const ch
   return TR_OK;
 }
 
+/* The member for an item of columns(...). */
+static tr_code append_chosen_member(const tr_source_table *source, const tr_argument *item,
+                                    sqlite3_str *sql, tr_error *err) {
+  const char *name = item->name != NULL ? item->name : item->literal;
+  int column = name == NULL ? -1 : tr_source_table_find_column(source, name);
+  if (column < 0) {
+    return tr_error_set(err, TR_INVALID_ARGUMENT,
+                        "%s(): argument columns: there is no column %s in %s.%s", SCAN_FUNCTION,
+                        item->text, source->schema, source->name);
+  }
+  return append_member(source, column, item->alias != NULL ? item->alias : name, sql, err);
+}
+
 /*
 ** json_object takes some fifty members; wider rows are put together from the insides of several. No
 ** member is an object itself, so trimming braces takes only the outer ones.
@@ -138,24 +150,12 @@ static tr_code append_row(const tr_source_table *source, const tr_argument_list 
   int is_wide = count > MEMBERS;
   if (is_wide) sqlite3_str_appendall(sql, "'{' || ");
   for (int i = 0; i < count; i++) {
-    int column = i;
-    const char *name = source->columns[column < source->column_count ? column : 0].name;
-    if (columns->count > 0) {
-      const tr_argument *item = &columns->items[i];
-      const char *of = item->name != NULL ? item->name : item->literal;
-      column = of == NULL ? -1 : tr_source_table_find_column(source, of);
-      if (column < 0) {
-        return tr_error_set(err, TR_INVALID_ARGUMENT,
-                            "%s(): argument columns: there is no column %s in %s.%s", SCAN_FUNCTION,
-                            item->text, source->schema, source->name);
-      }
-      name = item->alias != NULL ? item->alias : of;
-    }
     int is_first = i % MEMBERS == 0;
     if (is_first && i > 0) sqlite3_str_appendall(sql, "), '{}') || ',' || ");
     if (is_first) sqlite3_str_appendall(sql, is_wide ? "trim(json_object(" : "json_object(");
     if (!is_first) sqlite3_str_appendall(sql, ", ");
-    tr_code code = append_member(source, column, name, sql, err);
+    tr_code code = columns->count > 0 ? append_chosen_member(source, &columns->items[i], sql, err)
+                                      : append_member(source, i, source->columns[i].name, sql, err);
     if (code != TR_OK) return code;
   }
   sqlite3_str_appendall(sql, is_wide ? "), '{}') || '}'" : ")");
@@ -187,45 +187,16 @@ void scan_ad_hoc_close(scan_cursor *cursor) {
   tr_source_table_free(&cursor->source);
 }
 
-static tr_code argument_text(int argument, sqlite3_value *value, tr_bytes *text, tr_error *err) {
-  return tr_argument_text(SCAN_FUNCTION, argument_names[argument], value, text, err);
-}
-
 /* Reads what is given for a clause; without it `*value` stays empty. */
 static tr_code read_clause(sqlite3_value **arguments, int argument, int clause,
                            tr_clause_value *value, tr_error *err) {
   tr_bytes text;
   *value = (tr_clause_value){0};
   if (arguments[argument] == NULL) return TR_OK;
-  tr_code code = argument_text(argument, arguments[argument], &text, err);
+  tr_code code =
+      tr_argument_text(SCAN_FUNCTION, argument_names[argument], arguments[argument], &text, err);
   if (code != TR_OK) return code;
   return tr_clause_value_parse(value, &scan_syntax, clause, text, err);
-}
-
-static tr_code read_source(scan_cursor *cursor, sqlite3_value **arguments,
-                           const tr_argument_list *key, tr_error *err) {
-  tr_scan_table *table = (tr_scan_table *)cursor->scan.base.pVtab;
-  tr_bytes text;
-  char *schema;
-  char *name;
-  tr_error reason;
-  tr_code code = argument_text(0, arguments[0], &text, err);
-  if (code != TR_OK) return code;
-  code = tr_table_name_parse(text, &schema, &name, &reason);
-  if (code != TR_OK) {
-    tr_value value = tr_value_text(text);
-    return code == TR_NO_MEMORY
-               ? tr_error_no_memory(err)
-               : tr_argument_error(err, SCAN_FUNCTION, "source", &value, reason.message);
-  }
-  tr_source_table_free(&cursor->source);
-  code = tr_source_table_read(&cursor->source, table->db, SCAN_FUNCTION, schema, name, err);
-  if (code == TR_OK) {
-    code = tr_source_table_set_key(&cursor->source, table->db, SCAN_FUNCTION, key, err);
-  }
-  tr_free(schema);
-  tr_free(name);
-  return code;
 }
 
 static tr_code create_reader(scan_cursor *cursor, const tr_argument_list *columns,
@@ -242,8 +213,6 @@ static tr_code create_reader(scan_cursor *cursor, const tr_argument_list *column
                                   .output_count = 1,
                                   .conditions = &where,
                                   .condition_count = where != NULL};
-  tr_statement_reader_free(cursor->scan.inner.reader);
-  cursor->scan.inner.reader = NULL;
   if (code == TR_OK && row == NULL) code = tr_error_no_memory(err);
   if (code == TR_OK)
     code = tr_statement_reader_create(table->db, &request, &cursor->scan.inner.reader, err);
@@ -265,7 +234,12 @@ static tr_code ready_reader(scan_cursor *cursor, sqlite3_value **arguments, tr_e
   /* The reader reads the source that it was made for: it goes first. */
   tr_statement_reader_free(cursor->scan.inner.reader);
   cursor->scan.inner.reader = NULL;
-  if (code == TR_OK) code = read_source(cursor, arguments, &key.list, err);
+  tr_source_table_free(&cursor->source);
+  if (code == TR_OK) {
+    sqlite3 *db = ((tr_scan_table *)cursor->scan.base.pVtab)->db;
+    code = tr_source_table_of_argument(&cursor->source, db, SCAN_FUNCTION, argument_names[0],
+                                       arguments[0], &key.list, err);
+  }
   if (code == TR_OK) code = create_reader(cursor, &columns.list, where.expression, err);
   tr_clause_value_free(&key);
   tr_clause_value_free(&columns);

@@ -9,7 +9,6 @@
 */
 #include "surfaces.h"
 
-#include "base/memory.h"
 #include "host/module_arguments.h"
 #include "host/source_table.h"
 #include "host/statement_reader.h"
@@ -22,7 +21,7 @@ static const char function_name[] = "scan_splits";
 
 /* The third argument is read as the clause key(...) is. */
 static const tr_clause clauses[] = {{.name = "key", .form = TR_CLAUSE_LIST}};
-static const tr_module_syntax syntax = {"scan_splits", clauses, 1, 0};
+static const tr_module_syntax syntax = {function_name, clauses, 1, 0};
 
 /* What is at hand while the pieces are made. */
 typedef struct split_work {
@@ -37,31 +36,17 @@ typedef struct split_work {
 
 static tr_code read_source(split_work *work, sqlite3_value **arguments, tr_error *err) {
   tr_bytes text;
-  char *schema = NULL;
-  char *table = NULL;
-  tr_error reason;
   tr_clause_value key = {0};
-  tr_code code = tr_argument_text(function_name, "table", arguments[0], &text, err);
-  if (code != TR_OK) return code;
-  code = tr_table_name_parse(text, &schema, &table, &reason);
-  if (code == TR_NO_MEMORY) return tr_error_no_memory(err);
-  if (code != TR_OK) {
-    tr_value value = tr_value_text(text);
-    return tr_argument_error(err, function_name, "table", &value, reason.message);
-  }
+  tr_code code = TR_OK;
   if (arguments[2] != NULL) {
     code = tr_argument_text(function_name, "key", arguments[2], &text, err);
     if (code == TR_OK) code = tr_clause_value_parse(&key, &syntax, 0, text, err);
   }
   if (code == TR_OK) {
-    code = tr_source_table_read(&work->source, work->db, function_name, schema, table, err);
-  }
-  if (code == TR_OK) {
-    code = tr_source_table_set_key(&work->source, work->db, function_name, &key.list, err);
+    code = tr_source_table_of_argument(&work->source, work->db, function_name, "table",
+                                       arguments[0], &key.list, err);
   }
   tr_clause_value_free(&key);
-  tr_free(schema);
-  tr_free(table);
   return code;
 }
 

@@ -359,6 +359,27 @@ done:
   return code;
 }
 
+tr_code tr_source_table_of_argument(tr_source_table *source, sqlite3 *db, const char *function,
+                                    const char *argument, sqlite3_value *value,
+                                    const tr_argument_list *key, tr_error *err) {
+  tr_bytes text;
+  char *schema, *table;
+  tr_error reason;
+  *source = (tr_source_table){0};
+  tr_code code = tr_argument_text(function, argument, value, &text, err);
+  if (code != TR_OK) return code;
+  if (tr_table_name_parse(text, &schema, &table, &reason) != TR_OK) {
+    tr_value given = tr_value_text(text);
+    return tr_argument_refused(err, function, argument, &given, &reason);
+  }
+  code = tr_source_table_read(source, db, function, schema, table, err);
+  if (code == TR_OK) code = tr_source_table_set_key(source, db, function, key, err);
+  if (code != TR_OK) tr_source_table_free(source);
+  tr_free(schema);
+  tr_free(table);
+  return code;
+}
+
 void tr_source_table_free(tr_source_table *source) {
   for (int i = 0; i < source->column_count; i++) {
     tr_free(source->columns[i].name);

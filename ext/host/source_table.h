@@ -115,6 +115,14 @@ void tr_source_table_free(tr_source_table *source);
 tr_code tr_source_table_set_key(tr_source_table *source, sqlite3 *db, const char *function,
                                 const tr_argument_list *columns, tr_error *err);
 
+/*
+** Both at once, of the table that is named by `value`, the argument `argument` of `function`. On failure `*source`
+** owns nothing.
+*/
+tr_code tr_source_table_of_argument(tr_source_table *source, sqlite3 *db, const char *function,
+                                    const char *argument, sqlite3_value *value,
+                                    const tr_argument_list *key, tr_error *err);
+
 /* The index of the column of that name (without case), or -1. */
 int tr_source_table_find_column(const tr_source_table *source, const char *name);
 
