@@ -5,7 +5,6 @@
 */
 #include "host/table_function.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -25,6 +24,7 @@ typedef struct table {
 
 typedef struct cursor {
   sqlite3_vtab_cursor base;
+  sqlite3_value *arguments[TR_TABLE_FUNCTION_MAX_ARGUMENTS]; /* copies; NULL: not given */
   tr_row_list rows;
   size_t row;
 } cursor;
@@ -97,8 +97,9 @@ static int disconnect(sqlite3_vtab *vtab) {
 }
 
 /*
-** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite
-** for another order of the join; one that is not there at all, though required, ends in an error.
+** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite for another order
+** of the join. One that is not there at all, though required, may be there in another plan: to see what the sides of
+** an OR would cost, older SQLites show each of them alone. So that plan is dear, and xFilter says what is missing.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   const tr_table_function *function = ((table *)vtab)->function;
@@ -117,20 +118,17 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   }
   if (is_unusable) return SQLITE_CONSTRAINT;
   int next = 1;
+  info->estimatedCost = 100;
+  info->estimatedRows = 25;
   for (int i = 0; function->arguments[i] != NULL; i++) {
     if (given[i] < 0) {
-      if (i >= function->required_count) continue;
-      sqlite3_free(vtab->zErrMsg);
-      vtab->zErrMsg =
-          sqlite3_mprintf("%s(): argument %s is missing", function->name, function->arguments[i]);
-      return SQLITE_ERROR;
+      if (i < function->required_count) info->estimatedCost = 1e99;
+      continue;
     }
     info->idxNum |= 1 << i;
     info->aConstraintUsage[given[i]].argvIndex = next++;
     info->aConstraintUsage[given[i]].omit = 1;
   }
-  info->estimatedCost = 100;
-  info->estimatedRows = 25;
   return SQLITE_OK;
 }
 
@@ -142,30 +140,54 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
   return SQLITE_OK;
 }
 
+static void forget_arguments(cursor *c) {
+  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) {
+    sqlite3_value_free(c->arguments[i]);
+    c->arguments[i] = NULL;
+  }
+}
+
 static int close_cursor(sqlite3_vtab_cursor *base) {
   clear_rows(&((cursor *)base)->rows);
+  forget_arguments((cursor *)base);
   tr_free(base);
   return SQLITE_OK;
 }
 
+/* Keeps the arguments that the mask says are given. */
+static tr_code keep_arguments(cursor *c, int mask, sqlite3_value **argv, tr_error *err) {
+  const tr_table_function *function = ((table *)c->base.pVtab)->function;
+  forget_arguments(c);
+  for (int i = 0; function->arguments[i] != NULL; i++) {
+    if ((mask & 1 << i) != 0) {
+      c->arguments[i] = sqlite3_value_dup(*argv++);
+      if (c->arguments[i] == NULL) return tr_error_no_memory(err);
+    } else if (i < function->required_count) {
+      return tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s is missing", function->name,
+                          function->arguments[i]);
+    }
+  }
+  return TR_OK;
+}
+
+static int has_null(const cursor *c) {
+  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) {
+    if (c->arguments[i] != NULL && sqlite3_value_type(c->arguments[i]) == SQLITE_NULL) return 1;
+  }
+  return 0;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int mask, const char *plan, int argc,
                   sqlite3_value **argv) {
-  (void)plan;
+  (void)plan, (void)argc;
   cursor *c = (cursor *)base;
   table *t = (table *)base->pVtab;
-  sqlite3_value *arguments[TR_TABLE_FUNCTION_MAX_ARGUMENTS] = {0};
-  int used = 0;
+  tr_error err;
   clear_rows(&c->rows);
   c->row = 0;
-  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) {
-    if ((mask & (1 << i)) == 0) continue;
-    arguments[i] = argv[used++];
-    if (sqlite3_value_type(arguments[i]) == SQLITE_NULL) return SQLITE_OK;
-  }
-  assert(used == argc);
-  (void)argc;
-  tr_error err;
-  tr_code code = t->function->fill(t->host, arguments, &c->rows, &err);
+  tr_code code = keep_arguments(c, mask, argv, &err);
+  if (code == TR_OK && has_null(c)) return SQLITE_OK;
+  if (code == TR_OK) code = t->function->fill(t->host, c->arguments, &c->rows, &err);
   return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
 
@@ -179,11 +201,15 @@ static int eof(sqlite3_vtab_cursor *base) {
   return c->row * (size_t)c->rows.column_count >= c->rows.count;
 }
 
-/* Hidden columns read as NULL: their constraints are consumed. */
+/* The arguments, too: SQLite looks at them again where it plans an OR as several scans. */
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
   cursor *c = (cursor *)base;
-  if (i >= c->rows.column_count) return SQLITE_OK;
-  tr_result_value(context, &c->rows.values[c->row * (size_t)c->rows.column_count + (size_t)i]);
+  int columns = c->rows.column_count;
+  if (i < columns) {
+    tr_result_value(context, &c->rows.values[c->row * (size_t)columns + (size_t)i]);
+  } else if (c->arguments[i - columns] != NULL) {
+    sqlite3_result_value(context, c->arguments[i - columns]);
+  }
   return SQLITE_OK;
 }
 

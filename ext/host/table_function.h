@@ -3,8 +3,8 @@
 ** function that fills a list of rows. For results that are short by nature (the splits of a range, the
 ** open trackers); what may be long has a module of its own.
 **
-** Arguments are the hidden columns behind the visible ones. An argument that is NULL gives no rows, as
-** nothing equals NULL. A missing argument that is required is an error naming it.
+** Arguments are the hidden columns behind the visible ones, and can be read back. An argument that is NULL gives no
+** rows, as nothing equals NULL. A missing argument that is required is an error naming it, when the scan begins.
 **
 ** Thread-safety: as SQLite's for one connection.
 */
