@@ -506,14 +506,11 @@ int tr_vtab_error(sqlite3_vtab *vtab, const tr_error *err) {
 tr_code tr_argument_integer(const char *function, const char *argument, sqlite3_value *value,
                             int64_t *integer, tr_error *err) {
   tr_value v = tr_value_of_sqlite(value);
-  if (v.type == TR_REAL && v.real >= -0x1p63 && v.real < 0x1p63 &&
-      (double)(int64_t)v.real == v.real) {
-    v = tr_value_integer((int64_t)v.real);
-  }
-  if (v.type != TR_INTEGER) {
+  if (v.type == TR_INTEGER) {
+    *integer = v.integer;
+  } else if (v.type != TR_REAL || !tr_real_is_integer(v.real, integer)) {
     return tr_argument_error(err, function, argument, &v, "must be an integer");
   }
-  *integer = v.integer;
   return TR_OK;
 }
 

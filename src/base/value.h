@@ -33,6 +33,13 @@ tr_value tr_value_real(double real); /* NaN gives NULL */
 tr_value tr_value_text(tr_bytes text);
 tr_value tr_value_blob(tr_bytes blob);
 
+/* 1 if a REAL is an int64 exactly, which `*integer` then is; else 0, and it is left alone. */
+static inline int tr_real_is_integer(double real, int64_t *integer) {
+  if (!(real >= -0x1p63 && real < 0x1p63) || (double)(int64_t)real != real) return 0;
+  *integer = (int64_t)real;
+  return 1;
+}
+
 /* <0, 0, >0 in SQLite's order; NULL equals NULL. */
 int tr_value_compare(const tr_value *a, const tr_value *b);
 

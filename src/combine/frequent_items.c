@@ -29,11 +29,8 @@ int tr_frequent_class_of(const tr_value *value) {
 
 /* The value, or in its place `integer`: an integral REAL is the INTEGER. */
 static inline const tr_value *as_counted(const tr_value *value, tr_value *integer) {
-  if (value->type != TR_REAL || !(value->real >= -0x1p63 && value->real < 0x1p63)) return value;
-  int64_t truncated = (int64_t)value->real;
-  if ((double)truncated != value->real) return value;
+  if (value->type != TR_REAL || !tr_real_is_integer(value->real, &integer->integer)) return value;
   integer->type = TR_INTEGER;
-  integer->integer = truncated;
   return integer;
 }
 

@@ -73,13 +73,6 @@ static uint32_t pad(uint8_t *begin, uint8_t *end) {
   return (uint32_t)padded;
 }
 
-/* 1 if the double is an int64 exactly, which is then in `*integer`. */
-static int is_integral(double real, int64_t *integer) {
-  if (!(real >= -0x1p63 && real < 0x1p63)) return 0;
-  *integer = (int64_t)real;
-  return (double)*integer == real;
-}
-
 /*
 ** Text in the normal form of its collation; `*changed` is set if that is not the text itself.
 ** NOCASE folds A to Z only, and looks at nothing behind a zero byte but the size.
@@ -115,7 +108,7 @@ static inline tr_group_key_info encode(const tr_value *values, const tr_collatio
     case TR_NULL: *at++ = HEAD_NULL; break;
     case TR_INTEGER: at = put_integer(at, v->integer); break;
     case TR_REAL:
-      if (is_integral(v->real, &integer)) {
+      if (tr_real_is_integer(v->real, &integer)) {
         at = put_integer(at, integer);
         if (i < TR_GROUP_KEY_REAL_FIELDS) info.real_fields |= UINT32_C(1) << i;
         if (i >= TR_GROUP_KEY_REAL_FIELDS || (integer == 0 && signbit(v->real)))

@@ -7,13 +7,12 @@
 **
 ** Bins are equally wide and half open: an edge belongs to the bin above it. Their width is the least of
 ** 1, 2 or 5 times a power of ten with which `bins` of them or fewer cover all values, and edges are
-** multiples of it, so that they read well; among INTEGERs alone it is at least 1. Infinities have rows of
-** their own. NULLs are ignored, text
-** and BLOBs refused; no rows give NULL.
+** multiples of it, so that they read well; among INTEGERs alone it is at least 1. Infinities have rows
+** of their own. NULLs are ignored, text and BLOBs refused; no rows give NULL.
 **
 ** Counts come from a KLL sketch (kll.h) of k = 2048: exact up to 2048 values, within 1/400 of all values
-** beyond; they always sum to the number of values. So any number of
-** rows takes one pass and some 100 KB, and histograms of parts merge.
+** beyond; they always sum to the number of values. So any number of rows takes one pass and some
+** 100 KB, and histograms of parts merge.
 **
 ** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3 is
 ** not 0.30000000000000004. While there are INTEGERs alone all is done in integers, and right for any of

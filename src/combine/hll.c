@@ -19,9 +19,8 @@
 /* --- values to coupons -------------------------------------------------------------------- */
 
 static uint32_t coupon_of_real(double real) {
-  if (real >= -0x1p63 && real < 0x1p63 && trunc(real) == real) {
-    return tr_hll_coupon_of_u64((uint64_t)(int64_t)real);
-  }
+  int64_t integer;
+  if (tr_real_is_integer(real, &integer)) return tr_hll_coupon_of_u64((uint64_t)integer);
   uint64_t bits;
   memcpy(&bits, &real, sizeof bits);
   return tr_hll_coupon_of_u64(bits);

@@ -1,7 +1,6 @@
 /*
 ** The table of combine functions, and what binding their arguments takes.
 */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/argument.h"
@@ -94,11 +93,9 @@ static tr_code check_count(const tr_combine_fn *fn, const char *takes, int count
 
 /* An integral REAL becomes an INTEGER, so that 3 and 3.0 are one shape. */
 static tr_value parameter_of(const tr_value *argument) {
-  if (argument->type == TR_REAL && argument->real >= -0x1p63 && argument->real < 0x1p63 &&
-      argument->real == trunc(argument->real)) {
-    return tr_value_integer((int64_t)argument->real);
-  }
-  return *argument;
+  int64_t integer;
+  if (argument->type != TR_REAL || !tr_real_is_integer(argument->real, &integer)) return *argument;
+  return tr_value_integer(integer);
 }
 
 /* Copies the constant ones of arguments from..from+count-1 and checks them all. */

@@ -12,10 +12,10 @@
 **
 ** State: a ranking of numbers with x, and the generator. Bytes: the ranking.
 */
-#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/little_endian.h"
 #include "combine/functions.h"
 #include "combine/ranking.h"
 
@@ -35,7 +35,7 @@ static tr_code check_parameters(const tr_combine *combine, tr_error *err) {
 
 static uint64_t hash_of_number(uint64_t bits, tr_type type) {
   uint8_t bytes[8];
-  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(bits >> (8 * i));
+  tr_store_u64(bytes, bits);
   return tr_hash128_of((tr_bytes){bytes, sizeof bytes}, (uint64_t)type).low;
 }
 
@@ -43,12 +43,10 @@ static uint64_t hash_of_number(uint64_t bits, tr_type type) {
 static uint64_t hash_of(const tr_value *id) {
   if (id->type >= TR_TEXT) return tr_hash128_of(id->bytes, (uint64_t)id->type).low;
   if (id->type == TR_INTEGER) return hash_of_number((uint64_t)id->integer, TR_INTEGER);
-  double real = id->real;
-  if (real == trunc(real) && real >= -0x1p63 && real < 0x1p63) {
-    return hash_of_number((uint64_t)(int64_t)real, TR_INTEGER);
-  }
+  int64_t integer;
+  if (tr_real_is_integer(id->real, &integer)) return hash_of_number((uint64_t)integer, TR_INTEGER);
   uint64_t bits;
-  memcpy(&bits, &real, sizeof bits);
+  memcpy(&bits, &id->real, sizeof bits);
   return hash_of_number(bits, TR_REAL);
 }
 

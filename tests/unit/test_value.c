@@ -113,6 +113,10 @@ static void test_integer_against_real(void **state) {
     double real = b.values[0].real;
     assert_int_equal(order_of(tr_compare_integer_real(integer, real)),
                      compare_slowly(integer, real));
+    int64_t exact = 0;
+    int is_integer = tr_real_is_integer(real, &exact);
+    if (is_integer) assert_int_equal(compare_slowly(exact, real), 0);
+    if (compare_slowly(integer, real) == 0) assert_true(is_integer && exact == integer);
     compared++;
   }
   assert_true(compared > 0);
