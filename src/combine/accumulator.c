@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
 #include "combine/codec.h"
 
@@ -39,10 +40,7 @@ static tr_code write_header(const tr_combine *combine, tr_buffer *blob, tr_error
 }
 
 static tr_code write_checksum(tr_buffer *blob, size_t start, tr_error *err) {
-  uint32_t checksum = checksum_of((tr_bytes){blob->data + start, blob->size - start});
-  uint8_t bytes[CHECKSUM_SIZE];
-  for (int i = 0; i < CHECKSUM_SIZE; i++) bytes[i] = (uint8_t)(checksum >> (8 * i));
-  return tr_buffer_append(blob, (tr_bytes){bytes, sizeof bytes}, err);
+  return tr_put_u32(blob, checksum_of((tr_bytes){blob->data + start, blob->size - start}), err);
 }
 
 tr_code tr_accumulator_write(const tr_combine *combine, const void *state, tr_buffer *blob,
@@ -65,11 +63,8 @@ static tr_code check_frame(tr_bytes blob, tr_error *err) {
   size_t same = blob.size < sizeof magic ? blob.size : sizeof magic;
   if (same > 0 && memcmp(blob.data, magic, same) != 0) return corrupt(err, "it has another magic");
   if (blob.size < FIXED_SIZE + CHECKSUM_SIZE) return corrupt(err, "it is cut short");
-  uint32_t stored = 0;
   size_t size = blob.size - CHECKSUM_SIZE;
-  for (int i = 0; i < CHECKSUM_SIZE; i++)
-    stored |= (uint32_t)blob.data[size + (size_t)i] << (8 * i);
-  if (stored != checksum_of((tr_bytes){blob.data, size})) {
+  if (tr_load_u32(blob.data + size) != checksum_of((tr_bytes){blob.data, size})) {
     return corrupt(err, "its checksum is wrong: it is cut short or was changed");
   }
   if (blob.data[4] != VERSION) {

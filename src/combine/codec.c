@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/little_endian.h"
+
 tr_code tr_put_varint(tr_buffer *bytes, uint64_t x, tr_error *err) {
   uint8_t text[10];
   size_t size = 0;
@@ -19,12 +21,30 @@ tr_code tr_put_signed(tr_buffer *bytes, int64_t x, tr_error *err) {
   return tr_put_varint(bytes, (uint64_t)x << 1 ^ sign, err);
 }
 
+tr_code tr_put_u32(tr_buffer *bytes, uint32_t x, tr_error *err) {
+  uint8_t word[4];
+  tr_store_u32(word, x);
+  return tr_buffer_append(bytes, (tr_bytes){word, sizeof word}, err);
+}
+
+tr_code tr_put_u64(tr_buffer *bytes, uint64_t x, tr_error *err) {
+  uint8_t word[8];
+  tr_store_u64(word, x);
+  return tr_buffer_append(bytes, (tr_bytes){word, sizeof word}, err);
+}
+
 tr_code tr_put_double(tr_buffer *bytes, double x, tr_error *err) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
-  uint8_t text[8];
-  for (int i = 0; i < 8; i++) text[i] = (uint8_t)(bits >> (8 * i));
-  return tr_buffer_append(bytes, (tr_bytes){text, sizeof text}, err);
+  return tr_put_u64(bytes, bits, err);
+}
+
+tr_code tr_put_sized(tr_buffer *bytes, tr_bytes sized, tr_error *err) {
+  if (sized.size > UINT32_MAX) {
+    return tr_error_set(err, TR_TOO_BIG, "a value of %zu bytes does not fit a sketch", sized.size);
+  }
+  tr_code code = tr_put_u32(bytes, (uint32_t)sized.size, err);
+  return code == TR_OK ? tr_buffer_append(bytes, sized, err) : code;
 }
 
 tr_code tr_put_value(tr_buffer *bytes, const tr_value *value, tr_error *err) {
@@ -85,10 +105,7 @@ tr_code tr_take_double(tr_decoder *from, const char *part, double *x, tr_error *
   tr_bytes bytes = {0};
   tr_code code = tr_take_bytes(from, part, 8, &bytes, err);
   if (code != TR_OK) return code;
-  uint64_t bits = 0;
-  for (int i = 0; i < 8; i++) bits |= (uint64_t)bytes.data[i] << (8 * i);
-  double taken;
-  memcpy(&taken, &bits, sizeof taken);
+  double taken = tr_load_double(bytes.data);
   if (isnan(taken)) return tr_take_fail(from, part, "is not a number", err);
   *x = taken;
   return TR_OK;

@@ -12,6 +12,7 @@
 
 #include "base/little_endian.h"
 #include "base/memory.h"
+#include "combine/codec.h"
 
 #define SERIAL_VERSION 1
 #define FAMILY_FREQUENCY 10
@@ -24,32 +25,14 @@
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static tr_code put_bytes(tr_buffer *bytes, tr_bytes text, tr_error *err) {
-  uint8_t size[4];
-  if (text.size > UINT32_MAX) {
-    return tr_error_set(err, TR_TOO_BIG, "a value of %zu bytes does not fit a sketch", text.size);
-  }
-  tr_store_u32(size, (uint32_t)text.size);
-  tr_code code = tr_buffer_append(bytes, (tr_bytes){size, sizeof size}, err);
-  return code == TR_OK ? tr_buffer_append(bytes, text, err) : code;
-}
-
-static tr_code put_u64(tr_buffer *bytes, uint64_t x, tr_error *err) {
-  uint8_t at[8];
-  tr_store_u64(at, x);
-  return tr_buffer_append(bytes, (tr_bytes){at, sizeof at}, err);
-}
-
 static tr_code put_item(const tr_value *value, tr_frequent_class of, tr_buffer *bytes,
                         tr_error *err) {
   tr_code code = TR_OK;
   if (of == TR_FREQUENT_OTHERS) code = tr_buffer_append_byte(bytes, (uint8_t)value->type, err);
   if (code != TR_OK) return code;
-  if (value->type == TR_INTEGER) return put_u64(bytes, (uint64_t)value->integer, err);
-  if (value->type != TR_REAL) return put_bytes(bytes, value->bytes, err);
-  uint8_t at[8];
-  tr_store_double(at, value->real);
-  return tr_buffer_append(bytes, (tr_bytes){at, sizeof at}, err);
+  if (value->type == TR_INTEGER) return tr_put_u64(bytes, (uint64_t)value->integer, err);
+  if (value->type == TR_REAL) return tr_put_double(bytes, value->real, err);
+  return tr_put_sized(bytes, value->bytes, err);
 }
 
 /* Keeps the entries of one class, in their order; returns how many. */
@@ -91,7 +74,7 @@ tr_code tr_frequent_write(const tr_frequent_items *items, tr_frequent_class of, 
   uint32_t count = keep_class(entries, items->active, of);
   code = put_preamble(items, count, bytes, err);
   for (uint32_t i = 0; code == TR_OK && i < count; i++) {
-    code = put_u64(bytes, (uint64_t)entries[i]->count, err);
+    code = tr_put_u64(bytes, (uint64_t)entries[i]->count, err);
   }
   for (uint32_t i = 0; code == TR_OK && i < count; i++) {
     tr_value value = tr_frequent_value(entries[i]);

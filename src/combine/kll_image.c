@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/little_endian.h"
 #include "base/memory.h"
+#include "combine/codec.h"
 
 #define FAMILY_KLL 15
 #define SERIAL_VERSION 1
@@ -42,27 +43,12 @@ static const struct {
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static tr_code put_text(tr_buffer *bytes, tr_bytes text, tr_error *err) {
-  uint8_t size[4];
-  if (text.size > UINT32_MAX) {
-    return tr_error_set(err, TR_TOO_BIG, "a text of %zu bytes does not fit a sketch", text.size);
-  }
-  tr_store_u32(size, (uint32_t)text.size);
-  tr_code code = tr_buffer_append(bytes, (tr_bytes){size, sizeof size}, err);
-  return code == TR_OK ? tr_buffer_append(bytes, text, err) : code;
-}
-
 static tr_code put_item(const tr_kll *kll, tr_kll_items items, tr_kll_item item, tr_buffer *bytes,
                         tr_error *err) {
-  uint8_t number[8];
   tr_value value = tr_kll_value(kll, item);
-  if (items == TR_KLL_STRING) return put_text(bytes, value.bytes, err);
-  if (items == TR_KLL_INT64) {
-    tr_store_u64(number, (uint64_t)value.integer);
-  } else {
-    tr_store_double(number, value.type == TR_REAL ? value.real : (double)value.integer);
-  }
-  return tr_buffer_append(bytes, (tr_bytes){number, sizeof number}, err);
+  if (items == TR_KLL_STRING) return tr_put_sized(bytes, value.bytes, err);
+  if (items == TR_KLL_INT64) return tr_put_u64(bytes, (uint64_t)value.integer, err);
+  return tr_put_double(bytes, value.type == TR_REAL ? value.real : (double)value.integer, err);
 }
 
 static tr_code put_items(const tr_kll *kll, tr_kll_items items, const tr_kll_item *from,
@@ -97,9 +83,7 @@ static tr_code put_offsets(const tr_kll *kll, tr_buffer *bytes, tr_error *err) {
   for (int h = 0; h < kll->level_count; h++) offset -= kll->levels[h].count;
   tr_code code = TR_OK;
   for (int h = 0; code == TR_OK && h < kll->level_count; h++) {
-    uint8_t at[4];
-    tr_store_u32(at, offset);
-    code = tr_buffer_append(bytes, (tr_bytes){at, sizeof at}, err);
+    code = tr_put_u32(bytes, offset, err);
     offset += kll->levels[h].count;
   }
   return code;
