@@ -383,6 +383,7 @@ static tr_code read_ahead(tr_group_worker *worker, tr_piece *piece, tr_error *er
   if (code == TR_OK && ahead->stmt == NULL) code = begin_ahead(worker, piece->from, err);
   while (code == TR_OK) {
     if (!ahead->holds_rows) code = take_ahead(worker, err);
+    if (!ahead->is_at_end) piece->reached = tr_buffer_bytes(&ahead->reached);
     int is_beyond =
         ahead->is_at_end || tr_bytes_compare(tr_buffer_bytes(&ahead->reached), piece->to) >= 0;
     if (code != TR_OK || (piece->to.size > 0 && is_beyond)) break;

@@ -97,6 +97,11 @@ void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes
   window->step = (lead_behind(last, shared) - lead_behind(from, shared)) | 1;
 }
 
+/* The step of a first window: a millionth of the rest, which will double until it holds enough, or as expected. */
+static uint64_t first_step(const tr_byte_key_window *window, uint64_t rest) {
+  return (window->expected == 0 ? rest >> 20 : rest / (window->expected / window->wanted + 1)) | 1;
+}
+
 /*
 ** Chooses depth and step for the window that begins at `key`: what the last window taught, and at most
 ** an eighth of what is left. A step of 0 means that no window fits.
@@ -104,9 +109,9 @@ void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes
 static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
   size_t shared = shared_prefix(key, end);
   if (window->step == 0) {
-    /* The first one, or nothing fitted: a millionth of the rest, which will double until it holds enough. */
+    /* The first one, or nothing fitted. */
     window->depth = shared + 8;
-    window->step = distance(key, end, shared, window->depth) >> 20 | 1;
+    window->step = first_step(window, distance(key, end, shared, window->depth));
   } else if (window->given > 0 && window->left == 0) {
     narrow(window, key);
   } else if (window->given > 0 && window->given - window->left < window->given / 2) {

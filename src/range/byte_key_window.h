@@ -21,6 +21,7 @@
 typedef struct tr_byte_key_window {
   uint32_t wanted;
   /* The rest is the trackers' own. */
+  uint64_t expected;   /* keys in the range, as a guess for the first window; 0: there is none */
   uint64_t given;      /* how many keys it was opened for; 0: it is closed */
   uint64_t left;       /* how many of them are not yet used */
   int is_open;         /* there is no upper bound, `limit` does not count */
@@ -57,6 +58,16 @@ static inline int tr_byte_key_window_holds(const tr_byte_key_window *window, tr_
 */
 static inline void tr_byte_key_window_use(tr_byte_key_window *window, uint64_t keys) {
   window->left = keys < window->left ? window->left - keys : 0;
+}
+
+/*
+** Says that a range begins that nothing is known of but that it may have `keys` keys: the first window is made
+** for as many as are wanted if they lie evenly, but not over more than an eighth. For a claimer that can give
+** back what turns out to be too wide; without this the first window is next to nothing, and windows grow.
+*/
+static inline void tr_byte_key_window_expect(tr_byte_key_window *window, uint64_t keys) {
+  window->expected = keys;
+  window->step = 0;
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "reader/worker_pool.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,6 +32,9 @@
 #define MOST_PIECE_ROWS 16384
 #define LEAST_ROWS 1000
 #define PIECES_PER_WORKER 64
+
+/* What keys promise may be far more than there can be. */
+#define MOST_EXPECTED_ROWS 1e15
 
 typedef struct range_part {
   tr_byte_key_tracker *tracker;
@@ -53,6 +57,7 @@ typedef struct seat {
   int has_key; /* `key` is the first one of the part that was not yet read */
   tr_buffer key;
   tr_buffer next;
+  tr_buffer looked; /* where the reader's last look at rows ended */
   tr_piece piece;
 } seat;
 
@@ -183,14 +188,20 @@ static int is_anybody_busy(tr_worker_pool *pool) {
   return busy > 0;
 }
 
+/* Nothing is known yet of the seat's part but its first key, which is in `key`, and how many rows it may have. */
+static tr_code begin_part(seat *s, double expected_rows, tr_error *err) {
+  tr_byte_key_window_expect(&s->window, (uint64_t)fmin(fmax(expected_rows, 1), MOST_EXPECTED_ROWS));
+  s->has_key = 1;
+  return tr_buffer_set(&s->looked, tr_buffer_bytes(&s->key), err);
+}
+
 /* Makes a range that nobody else has the seat's own; its start is in `key` already. */
 static tr_code sit_down(seat *s, const tr_byte_key_range *range, double expected_rows,
                         tr_error *err) {
   range_part *part = new_part(s->pool, range, expected_rows, err);
   if (part == NULL) return TR_NO_MEMORY;
   atomic_store(&s->part, part);
-  s->has_key = 1;
-  return TR_OK;
+  return begin_part(s, expected_rows, err);
 }
 
 /*
@@ -307,7 +318,7 @@ static int open_part(seat *s, range_part *part, tr_error *err) {
   if (tr_tracker_current_restriction(tracker, &range, err) != TR_OK) return -1;
   int found = find_key(s, tr_buffer_bytes(&range.bytes.start), &s->key, err);
   tr_restriction_free(&range);
-  if (found == 1) s->has_key = 1;
+  if (found == 1 && begin_part(s, rows_left_at_most(s->pool, part), err) != TR_OK) found = -1;
   return found;
 }
 
@@ -367,31 +378,42 @@ static double lead_behind(tr_bytes key, size_t skipped) {
   return (double)tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
 }
 
-/* How many rows [next, end of the part) holds if they lie as they did in [from, next). */
-static void look_ahead(tr_worker_pool *pool, range_part *part, tr_bytes from, tr_bytes next,
-                       double rows) {
-  tr_restriction range;
-  if (tr_tracker_current_restriction(tr_byte_key_tracker_base(part->tracker), &range, NULL) !=
-      TR_OK)
-    return;
-  tr_bytes end = tr_buffer_bytes(&range.bytes.end);
+/* How many rows [next, end of the part) holds if they lie as `rows` ones did in [from, next). */
+static double rows_ahead(const tr_byte_key_range *range, tr_bytes from, tr_bytes next,
+                         double rows) {
+  tr_bytes end = tr_buffer_bytes(&range->end);
   size_t shared = 0;
   while (shared < end.size && shared < from.size && end.data[shared] == from.data[shared]) shared++;
   double width = lead_behind(next, shared) - lead_behind(from, shared);
   double rest = lead_behind(end, shared) - lead_behind(next, shared);
-  double ahead = rest > 0 ? (rows + 1) * rest / (width >= 1 ? width : 1) : 0;
-  set_rows_ahead(pool, part, ahead);
+  return rest > 0 ? (rows + 1) * rest / (width >= 1 ? width : 1) : 0;
+}
+
+/*
+** Takes note of the rows that were looked at for a piece. A reader may have looked at them long before, so
+** what counts is where the looking ended, not the piece.
+*/
+static tr_code look_ahead(seat *s, range_part *part, uint64_t rows, tr_error *err) {
+  const tr_piece *piece = &s->piece;
+  tr_bytes next = piece->reached.size > 0 ? piece->reached
+                  : piece->is_cut         ? tr_buffer_bytes(&piece->last)
+                                          : piece->to;
+  tr_restriction range;
+  if (rows == 0) return TR_OK;
+  tr_code code =
+      tr_tracker_current_restriction(tr_byte_key_tracker_base(part->tracker), &range, err);
+  if (code != TR_OK) return code;
+  set_rows_ahead(s->pool, part,
+                 rows_ahead(&range.bytes, tr_buffer_bytes(&s->looked), next, (double)rows));
   tr_restriction_free(&range);
+  return tr_buffer_set(&s->looked, next, err);
 }
 
 /* After a piece: what it teaches for the next one, and where that begins. */
 static int go_on_behind(seat *s, range_part *part, tr_error *err) {
   tr_piece *piece = &s->piece;
   uint64_t work = piece->work > piece->rows ? piece->work : piece->rows;
-  if (work > 0) {
-    look_ahead(s->pool, part, piece->from,
-               piece->is_cut ? tr_buffer_bytes(&piece->last) : piece->to, (double)work);
-  }
+  if (look_ahead(s, part, work, err) != TR_OK) return -1;
   if (!piece->is_cut) {
     tr_byte_key_window_use(&s->window, work);
     tr_buffer key = s->key;
@@ -424,6 +446,7 @@ static int read_piece(seat *s, range_part *part, tr_error *err) {
   tr_worker_pool *pool = s->pool;
   tr_piece *piece = &s->piece;
   piece->rows = piece->work = 0;
+  piece->reached.size = 0;
   int result = s->has_key ? 1 : open_part(s, part, err);
   if (result == 1) result = claim_piece(s, part, err);
   if (result == 1) {
@@ -683,6 +706,7 @@ void tr_worker_pool_free(tr_worker_pool *pool) {
     tr_byte_key_window_free(&s->window);
     tr_buffer_free(&s->key);
     tr_buffer_free(&s->next);
+    tr_buffer_free(&s->looked);
     tr_buffer_free(&s->piece.last);
   }
   pthread_cond_destroy(&pool->ended);

@@ -33,7 +33,9 @@ typedef struct tr_piece {
   uint64_t most; /* rows after which it is to be cut, or soon after */
   uint64_t rows; /* out: how many were read, of this piece or before, that were not yet told */
   uint64_t work; /* out: rows that had to be looked at, if they are more */
-  int is_cut;    /* out: `last` is the key of the last row that was read, the rest is left */
+  /* out: the last one of those, borrowed from the reader, where it looked beyond `to` or not so far; else empty */
+  tr_bytes reached;
+  int is_cut; /* out: `last` is the key of the last row that was read, the rest is left */
   tr_buffer last;
 } tr_piece;
 
