@@ -3,8 +3,8 @@
 **
 ** approx_quantiles gives exactly n values: the minimum, n-2 interior ones and the maximum, the edges
 ** of a histogram of n-1 equally full parts; an interior value's rank is within count/n of the true one.
-** approx_quantile gives the smallest value with at least q * count values at or below it, within
-** count/200. Both are exact up to 1024 values (more for n > 204: 5n), and their picks are then Beam's.
+** approx_quantile gives the smallest value with rank / count >= q, where rank is the number of values at
+** or below it and the quotient a double, as in SQL's cume_dist(); ranks are within count/200. Both are exact up to 1024 values (more for n > 204: 5n), and their picks are then Beam's.
 **
 ** Values are in SQLite's order: numbers below text. The two are kept in one KLL sketch each (kll.h),
 ** of k = max(1024, 5n); NULLs are ignored, BLOBs refused. A column of INTEGERs gives INTEGERs, exact

@@ -53,6 +53,11 @@ static void expect_output(const char *function, tr_value argument, const tr_valu
   combining_free(&combine, state);
 }
 
+static tr_combine bind_quantile(double q) {
+  tr_value arguments[] = {tr_value_null(), tr_value_real(q)};
+  return combining_bind("approx_quantile", arguments, 2);
+}
+
 static void test_quantiles(void **state) {
   (void)state;
   const struct {
@@ -117,6 +122,44 @@ static void test_quantile(void **state) {
     expect_output("approx_quantile", tr_value_real(cases[i].q), ten, cases[i].expected);
   }
   expect_output("approx_quantile", tr_value_real(0.5), none, "NULL ");
+}
+
+/*
+** q is often i / count, as a decimal or as a quotient of REALs: that is rank i, though q * count may be
+** just above i. The rule is that of SQL's cume_dist() >= q.
+*/
+static void test_quantile_is_of_that_rank(void **state) {
+  (void)state;
+  for (int64_t count = 1; count <= 1000; count = count < 130 ? count + 1 : count * 3 / 2) {
+    tr_combine combine = bind_quantile(0);
+    void *accumulator = combining_create(&combine);
+    for (int64_t i = 1; i <= count; i++) {
+      tr_value value = tr_value_integer(i);
+      assert_int_equal(combine.fn->add_input(&combine, accumulator, &value, NULL), TR_OK);
+    }
+    for (int64_t i = 1; i <= count; i++) {
+      char decimal[32];
+      double q = (double)i / (double)count;
+      snprintf(decimal, sizeof decimal, "%.2f", q);
+      const double fractions[] = {q, nextafter(q, 0), nextafter(q, 2), strtod(decimal, NULL)};
+      const int64_t hundredths = llround(100 * fractions[3]);
+      const int64_t ranks[] = {i, i, i < count ? i + 1 : i,
+                               hundredths == 0 ? 1 : (hundredths * count + 99) / 100};
+      for (int j = 0; j < 4; j++) {
+        char expected[32];
+        if (fractions[j] > 1) continue;
+        combine.parameters[1] = tr_value_real(fractions[j]);
+        snprintf(expected, sizeof expected, "INTEGER %lld", (long long)ranks[j]);
+        char *output = combining_output(&combine, accumulator);
+        if (strcmp(output, expected) != 0) {
+          fail_msg("%.17g of 1..%lld: %s, expected %s", fractions[j], (long long)count, output,
+                   expected);
+        }
+        free(output);
+      }
+    }
+    combining_free(&combine, accumulator);
+  }
 }
 
 /* The ends are exact at any size; what is between is near. */
@@ -226,9 +269,13 @@ static void test_damage(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_quantiles),       cmocka_unit_test(test_quantile),
-      cmocka_unit_test(test_many_values),     cmocka_unit_test(test_arguments),
-      cmocka_unit_test(test_blob_is_refused), cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_quantiles),
+      cmocka_unit_test(test_quantile),
+      cmocka_unit_test(test_quantile_is_of_that_rank),
+      cmocka_unit_test(test_many_values),
+      cmocka_unit_test(test_arguments),
+      cmocka_unit_test(test_blob_is_refused),
+      cmocka_unit_test(test_damage),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
