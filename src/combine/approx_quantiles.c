@@ -240,21 +240,6 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
   return code;
 }
 
-/* An image, if there is one, of the k that the binding has. */
-static tr_code read_sketch(tr_kll *kll, int k, tr_kll_items items, tr_bytes image, tr_error *err) {
-  if (image.size == 0) return TR_OK;
-  tr_code code = tr_kll_read(kll, items, image, err);
-  if (code != TR_OK) return code;
-  if (kll->k == tr_kll_image_k(k)) {
-    code = tr_kll_resume(kll, k, err);
-  } else {
-    code = tr_error_set(err, TR_CORRUPT, "KLL sketch: k is %d where the accumulator has %d", kll->k,
-                        tr_kll_image_k(k));
-  }
-  if (code != TR_OK) tr_kll_free(kll);
-  return code;
-}
-
 static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
                                 tr_error *err) {
   tr_quantiles *quantiles = state;
@@ -273,8 +258,13 @@ static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes
   }
   tr_bytes numbers = {bytes.data + HEAD_SIZE, size};
   tr_bytes texts = {bytes.data + HEAD_SIZE + size, rest - size};
-  tr_code code = read_sketch(&quantiles->numbers, k, (tr_kll_items)bytes.data[0], numbers, err);
-  if (code == TR_OK) code = read_sketch(&quantiles->texts, k, TR_KLL_STRING, texts, err);
+  tr_code code = TR_OK;
+  if (numbers.size > 0) {
+    code = tr_kll_read_own(&quantiles->numbers, k, (tr_kll_items)bytes.data[0], numbers, err);
+  }
+  if (code == TR_OK && texts.size > 0) {
+    code = tr_kll_read_own(&quantiles->texts, k, TR_KLL_STRING, texts, err);
+  }
   if (code != TR_OK) free_accumulator(state);
   return code;
 }

@@ -333,21 +333,11 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
 static tr_code read_accumulator(const tr_combine *combine, void *state, tr_bytes bytes,
                                 tr_error *err) {
   (void)combine;
-  tr_kll *kll = state;
   if (bytes.size == 0 || bytes.data[0] > TR_KLL_DOUBLE) {
     return tr_error_set(err, TR_CORRUPT, "histogram: no numbers of a known form");
   }
   tr_bytes image = {bytes.data + 1, bytes.size - 1};
-  tr_code code = tr_kll_read(kll, (tr_kll_items)bytes.data[0], image, err);
-  if (code != TR_OK) return code;
-  if (kll->k == tr_kll_image_k(K)) {
-    code = tr_kll_resume(kll, K, err);
-  } else {
-    code = tr_error_set(err, TR_CORRUPT, "histogram: a sketch of k = %d, not %d", kll->k,
-                        tr_kll_image_k(K));
-  }
-  if (code != TR_OK) tr_kll_free(kll);
-  return code;
+  return tr_kll_read_own(state, K, (tr_kll_items)bytes.data[0], image, err);
 }
 
 static size_t heap_size(const void *state) {

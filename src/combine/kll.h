@@ -154,6 +154,9 @@ tr_code tr_kll_write(const tr_kll *kll, tr_kll_items items, tr_buffer *bytes, tr
 */
 tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *err);
 
+/* The same for what tr_kll_write made of a sketch of k, which it is again. TR_CORRUPT also of another k. */
+tr_code tr_kll_read_own(tr_kll *kll, int k, tr_kll_items items, tr_bytes bytes, tr_error *err);
+
 /* The integer that sorts like a double (not NaN), and back. -0.0 is 0.0. */
 static inline int64_t tr_kll_key_of_real(double x) {
   union {

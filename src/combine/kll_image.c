@@ -387,3 +387,16 @@ tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *e
   tr_kll_stir(kll, tr_hash128_of(bytes, 0).high);
   return TR_OK;
 }
+
+tr_code tr_kll_read_own(tr_kll *kll, int k, tr_kll_items items, tr_bytes bytes, tr_error *err) {
+  tr_code code = tr_kll_read(kll, items, bytes, err);
+  if (code != TR_OK) return code;
+  if (kll->k == tr_kll_image_k(k)) {
+    code = tr_kll_resume(kll, k, err);
+  } else {
+    code = tr_error_set(err, TR_CORRUPT, "KLL sketch: k is %d where the accumulator has %d", kll->k,
+                        tr_kll_image_k(k));
+  }
+  if (code != TR_OK) tr_kll_free(kll);
+  return code;
+}

@@ -42,13 +42,23 @@ static tr_code write_kll(const void *state, tr_buffer *sketch, tr_error *err) {
                       "holds both numbers and text, a sketch one of them");
 }
 
+/*
+** A sketch of the k that we store is taken over with all that it holds: merged into ours, of half that
+** k, it would be compacted. (An empty one does not say that numbers are REAL.)
+*/
 static tr_code read_kll(int items, tr_bytes sketch, void *state, tr_error *err) {
   tr_quantiles *quantiles = state;
   tr_kll read;
   tr_code code = tr_kll_read(&read, (tr_kll_items)items, sketch, err);
   if (code != TR_OK) return code;
   tr_kll *into = items == TR_KLL_STRING ? &quantiles->texts : &quantiles->numbers;
-  code = tr_kll_merge(into, &read, err);
+  if (read.k != tr_kll_image_k(into->k) || tr_kll_count(&read) == 0) {
+    code = tr_kll_merge(into, &read, err);
+  } else if ((code = tr_kll_resume(&read, into->k, err)) == TR_OK) {
+    tr_kll_free(into);
+    *into = read;
+    return TR_OK;
+  }
   tr_kll_free(&read);
   return code;
 }

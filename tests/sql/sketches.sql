@@ -15,6 +15,13 @@ SELECT approx_quantiles(column1, 3) FROM (VALUES (1), (2.5), (9e999));
 SELECT approx_count_distinct(column1) FROM (VALUES (1), (1.0), ('1'), (x'31'), (''), (0.0), (-0.0), (NULL));
 SELECT typeof(approx_quantile(column1, 1)) FROM (VALUES (1), (2));
 SELECT json_array(approx_quantiles(column1, 2)), json_type(approx_top_count(column1, 1)) FROM (VALUES (1));
+.print --- a quantile is where cume_dist() reaches q
+SELECT approx_quantile(value, 0.07), approx_quantile(value, 0.28), approx_quantile(value, 0.55), approx_quantile(value, 7.0 / 100)
+  FROM counting_input(101, 1);
+SELECT count(*) FROM counting_input(101) AS hundredth
+ WHERE (SELECT approx_quantile(value, hundredth.value / 100.0) FROM counting_input(1001, 1)) <>
+       (SELECT min(value) FROM (SELECT value, cume_dist() OVER (ORDER BY value) AS reached FROM counting_input(1001, 1))
+         WHERE reached >= hundredth.value / 100.0);
 .print --- a hundred thousand rows: extremes are exact, the rest is near
 CREATE TABLE n AS WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM r WHERE i < 99999)
   SELECT i, i * 7919 % 100000 AS x, i % 1000 AS g FROM r;
@@ -43,6 +50,8 @@ SELECT hex(sketch_of(approx_top_count_accumulator(x, 1))) FROM n WHERE 0;
 SELECT extract_output(accumulator_of(sketch_of(d), 'approx_count_distinct')) = extract_output(d) FROM parts WHERE part = 3;
 SELECT extract_output(accumulator_of(sketch_of(approx_quantile_accumulator(column1)), 'approx_quantile text'), 0.5)
   FROM (VALUES ('a'), ('b'), ('c'));
+SELECT extract_output(accumulator_of(sketch_of(a), 'approx_quantiles real', 21)) = extract_output(a)
+  FROM (SELECT approx_quantiles_accumulator(x / 2.0, 21) AS a FROM n);
 SELECT sketch_of(NULL), accumulator_of(NULL, 'approx_quantile');
 .print --- a picture
 SELECT histogram(x, 5) FROM n WHERE i < 2000;

@@ -12,7 +12,9 @@
 
 #include "combine/sketch.h"
 #include "combining.h"
+#include "effort.h"
 #include "test_memory.h"
+#include "test_random.h"
 
 static tr_value text(const char *of) {
   return tr_value_text(tr_bytes_of_text(of));
@@ -160,10 +162,89 @@ static void test_damage(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
+/* A random value; `room` is for its text. */
+static tr_value random_value(test_random *random, tr_type type, char room[32]) {
+  uint64_t bits = test_random_next(random);
+  if (type == TR_INTEGER) return tr_value_integer((int64_t)bits >> 11);
+  if (type == TR_REAL) return tr_value_real((double)(int64_t)bits / 1e6);
+  snprintf(room, 32, "%llx", (unsigned long long)bits);
+  return text(room);
+}
+
+/* What a sketch makes of it: numbers of quantiles are doubles there. */
+static tr_value as_in_sketch(const tr_combine *combine, tr_value value) {
+  if (value.type != TR_INTEGER || strstr(combine->fn->name, "quantile") == NULL) return value;
+  return tr_value_real((double)value.integer);
+}
+
+static void assert_same_bytes(tr_bytes a, tr_bytes b, const char *kind, long count) {
+  if (a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0)) return;
+  fail_msg("%s, %ld values: %zu bytes and %zu others", kind, count, a.size, b.size);
+}
+
+/* Stores `count` values, makes a sketch of that and an accumulator of the sketch: it is the same. */
+static void check_storing(test_random *random, const tr_sketch_kind *kind, const char *name,
+                          int64_t n, tr_type type, long count) {
+  tr_combine combine = bind_accumulator(tr_sketch_kind_fn(kind), n), read;
+  void *direct = combining_create(&combine), *expected = combining_create(&combine);
+  void *back = calloc(1, combine.fn->state_size);
+  tr_buffer sketch = {0};
+  char room[32];
+  for (long i = 0; i < count; i++) {
+    tr_value value = random_value(random, type, room), other = as_in_sketch(&combine, value);
+    assert_int_equal(combine.fn->add_input(&combine, direct, &value, NULL), TR_OK);
+    assert_int_equal(combine.fn->add_input(&combine, expected, &other, NULL), TR_OK);
+  }
+  tr_buffer blob = combining_write(&combine, direct);
+  void *stored = combining_read(tr_buffer_bytes(&blob), &read);
+  assert_int_equal(tr_sketch_write(&combine, stored, &sketch, NULL), TR_OK);
+  assert_int_equal(tr_sketch_read(kind, &combine, tr_buffer_bytes(&sketch), back, NULL), TR_OK);
+  char *a = combining_output(&combine, expected), *b = combining_output(&combine, back);
+  if (strcmp(a, b) != 0)
+    fail_msg("%s, %ld values: %.300s\nwhere there was %.300s", name, count, b, a);
+  tr_buffer expected_blob = combining_write(&combine, expected);
+  tr_buffer back_blob = combining_write(&combine, back);
+  assert_same_bytes(tr_buffer_bytes(&back_blob), tr_buffer_bytes(&expected_blob), name, count);
+  free(a);
+  free(b);
+  tr_buffer *buffers[] = {&sketch, &blob, &expected_blob, &back_blob};
+  for (int i = 0; i < 4; i++) tr_buffer_free(buffers[i]);
+  void *states[] = {direct, expected, stored, back};
+  for (int i = 0; i < 4; i++) combining_free(&combine, states[i]);
+}
+
+static void test_storing_loses_nothing(void **state) {
+  (void)state;
+  const struct {
+    const char *kind;
+    int64_t n;
+    tr_type type;
+  } cases[] = {
+      {"approx_quantile real", 0, TR_INTEGER},  {"approx_quantiles real", 21, TR_REAL},
+      {"approx_quantiles text", 21, TR_TEXT},   {"approx_quantiles real", 500, TR_INTEGER},
+      {"approx_quantiles text", 6400, TR_TEXT}, {"approx_count_distinct", 0, TR_INTEGER},
+      {"approx_count_distinct", 0, TR_TEXT},    {"approx_top_count integer", 10, TR_INTEGER},
+      {"approx_top_count text", 10, TR_TEXT},
+  };
+  static const long sizes[] = {0,    1,    2,    255,  256,  1023, 1024,  1025,  1279,
+                               1280, 1281, 2048, 2304, 2305, 5000, 20000, 65536, 150000};
+  test_random random = test_random_begin("sketches there and back");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const tr_sketch_kind *kind = tr_sketch_kind_of(tr_bytes_of_text(cases[i].kind));
+    for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
+      if (sizes[j] > test_effort(150000) && sizes[j] > 5000) continue;
+      check_storing(&random, kind, cases[i].kind, cases[i].n, cases[i].type, sizes[j]);
+    }
+    long some = (long)test_random_below(&random, (uint64_t)test_effort(150000));
+    check_storing(&random, kind, cases[i].kind, cases[i].n, cases[i].type, some);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_kinds),
       cmocka_unit_test(test_there_and_back),
+      cmocka_unit_test(test_storing_loses_nothing),
       cmocka_unit_test(test_without_a_state),
       cmocka_unit_test(test_damage),
   };
