@@ -21,7 +21,10 @@ tr_code tr_argument_restriction(const char *function, sqlite3_value *value,
   tr_code code = tr_argument_text(function, "restriction", value, &text, err);
   if (code != TR_OK) return code;
   tr_error reason;
-  if (tr_restriction_parse(restriction, text, &reason) == TR_OK) return TR_OK;
+  if (tr_restriction_parse(restriction, text, &reason) == TR_OK) {
+    restriction->claim = 0; /* says nothing of the range */
+    return TR_OK;
+  }
   tr_value v = tr_value_text(text);
   return tr_argument_refused(err, function, "restriction", &v, &reason);
 }

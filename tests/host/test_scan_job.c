@@ -265,6 +265,37 @@ static void a_bundle_without_a_number_is_that_of_the_present_claim(void **state)
   close_database(db);
 }
 
+/* Everything that takes a restriction takes a bundle; what is made of it is of no claim. */
+static void a_bundle_is_a_restriction(void **state) {
+  (void)state;
+  static const struct {
+    const char *sql; /* ?1 is the bundle */
+    const char *value;
+  } cases[] = {
+      {"SELECT count(*) FROM scan WHERE restriction = ?1", "5"},
+      {"SELECT count(*) FROM job WHERE restriction = ?1", "5"},
+      {"SELECT range_contains(?1, x'8000000000000005')", "1"},
+      {"SELECT range_contains(?1, x'8000000000000006')", "0"},
+      {"SELECT group_concat(restriction) FROM range_split(?1, 1)",
+       "{\"start\":\"\",\"end\":\"8000000000000006\"}"},
+      {"SELECT tracker_open('own', ?1)", "{\"start\":\"\",\"end\":\"8000000000000006\"}"},
+      {"SELECT count(*) FROM job WHERE tracker = 'own' AND restriction = ?1", "5"},
+  };
+  sqlite3 *db = in_memory(10, "");
+  char bundle[200];
+  database_must(db, "CREATE VIRTUAL TABLE scan USING byte_key_scan(events)");
+  snprintf(bundle, sizeof bundle, "%s", claim(db, "w", 5, 60));
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_prepare_v2(db, cases[i].sql, -1, &stmt, NULL), SQLITE_OK);
+    sqlite3_bind_text(stmt, 1, bundle, -1, SQLITE_STATIC);
+    if (sqlite3_step(stmt) != SQLITE_ROW) fail_msg("%s: %s", cases[i].sql, sqlite3_errmsg(db));
+    assert_string_equal((const char *)sqlite3_column_text(stmt, 0), cases[i].value);
+    sqlite3_finalize(stmt);
+  }
+  close_database(db);
+}
+
 static void a_lease_that_ran_out_still_counts_while_nobody_else_claims(void **state) {
   (void)state;
   sqlite3 *db = in_memory(10, "");
@@ -592,6 +623,7 @@ int main(void) {
       cmocka_unit_test(a_worker_whose_bundle_was_claimed_again_is_fenced),
       cmocka_unit_test(claims_of_one_worker_are_told_apart),
       cmocka_unit_test(a_bundle_without_a_number_is_that_of_the_present_claim),
+      cmocka_unit_test(a_bundle_is_a_restriction),
       cmocka_unit_test(a_lease_that_ran_out_still_counts_while_nobody_else_claims),
       cmocka_unit_test(another_process_names_its_worker),
       cmocka_unit_test(a_heartbeat_keeps_the_bundle),
