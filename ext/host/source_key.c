@@ -292,3 +292,24 @@ done:
   }
   return code;
 }
+
+tr_code tr_source_key_describe(const tr_source_table *source, tr_buffer *text, tr_error *err) {
+  static const char *const forms[] = {
+      [TR_KEY_NONE] = "none", [TR_KEY_ROWID] = "rowid",      [TR_KEY_TEXT] = "text",
+      [TR_KEY_BLOB] = "blob", [TR_KEY_ENCODED] = "byte_key",
+  };
+  static const char *const types[] = {" BLOB", " TEXT", " NUMERIC", " INTEGER", " REAL"};
+  const tr_source_key *key = &source->key;
+  tr_code code = tr_buffer_append_text(text, forms[key->form], err);
+  int has_columns = key->form > TR_KEY_ROWID;
+  for (int i = 0; i < key->column_count && has_columns && code == TR_OK; i++) {
+    const tr_source_column *column = &source->columns[key->columns[i]];
+    const char *type = key->form == TR_KEY_ENCODED ? types[column->affinity] : "";
+    code = tr_buffer_printf(text, err, "%s%s%s", i == 0 ? "(" : ", ", column->name, type);
+  }
+  if (code == TR_OK && has_columns) {
+    code = tr_buffer_append_text(text, key->has_null_breaker ? ", rowid)" : ")", err);
+  }
+  if (code == TR_OK) code = tr_buffer_append_byte(text, 0, err);
+  return code;
+}

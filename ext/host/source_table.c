@@ -290,14 +290,18 @@ static tr_code read_rowid(tr_source_table *source, sqlite3 *db, tr_error *err) {
   return name_rowid(source, alias, err);
 }
 
-static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, int64_t *version,
-                                   tr_error *err) {
+sqlite3_str *tr_source_version_sql(const tr_source_table *source, sqlite3 *db) {
   sqlite3_str *sql = sqlite3_str_new(db);
   sqlite3_str_appendall(sql, "PRAGMA ");
   tr_sql_append_identifier(sql, source->schema);
   sqlite3_str_appendall(sql, ".schema_version");
+  return sql;
+}
+
+static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, int64_t *version,
+                                   tr_error *err) {
   sqlite3_stmt *stmt;
-  tr_code code = tr_sql_prepare(db, sql, &stmt, err);
+  tr_code code = tr_sql_prepare(db, tr_source_version_sql(source, db), &stmt, err);
   if (code != TR_OK) return code;
   int rc = sqlite3_step(stmt);
   if (rc == SQLITE_ROW) *version = sqlite3_column_int64(stmt, 0);
@@ -422,7 +426,7 @@ static int has_same_columns(const tr_source_table *then, const tr_source_table *
                    then->name, old->name);
       return 0;
     }
-    if (sqlite3_stricmp(old->type, new->type) != 0 ||
+    if (sqlite3_stricmp(old->type, new->type) != 0 || old->affinity != new->affinity ||
         sqlite3_stricmp(old->collation, new->collation) != 0) {
       tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: column %s has another type",
                    function, then->name, old->name);
@@ -430,6 +434,18 @@ static int has_same_columns(const tr_source_table *then, const tr_source_table *
     }
   }
   return 1;
+}
+
+/* Whether the rowid is what it was called by: a column of that name may have come, or its alias gone. */
+static int has_same_rowid(const tr_source_table *then, const tr_source_table *now,
+                          const char *function, tr_error *err) {
+  if (then->rowid_name == NULL ||
+      (now->rowid_name != NULL && sqlite3_stricmp(then->rowid_name, now->rowid_name) == 0)) {
+    return 1;
+  }
+  tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: %s is no longer its rowid",
+               function, then->name, then->rowid_name);
+  return 0;
 }
 
 static int has_same_key(const tr_source_table *then, tr_source_table *now, sqlite3 *db,
@@ -476,6 +492,7 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
     is_current = 0;
   } else {
     is_current = has_same_columns(source, &now, function, err);
+    if (is_current == 1) is_current = has_same_rowid(source, &now, function, err);
     if (is_current == 1) is_current = has_same_key(source, &now, db, function, err);
   }
   if (is_current == 1) {

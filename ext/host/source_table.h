@@ -94,6 +94,9 @@ int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error
 /* Whether its schema is still the same file, with this version: 1, 0. What was read of it is then still true. */
 int tr_source_table_has_version(const tr_source_table *source, sqlite3 *db, int64_t version);
 
+/* The SQL whose one row is the version of its schema, to be prepared by whoever asks often. */
+sqlite3_str *tr_source_version_sql(const tr_source_table *source, sqlite3 *db);
+
 /* Whether there is a table or view of that name. */
 int tr_has_table(sqlite3 *db, const char *schema, const char *name);
 
@@ -114,6 +117,12 @@ void tr_source_table_free(tr_source_table *source);
 */
 tr_code tr_source_table_set_key(tr_source_table *source, sqlite3 *db, const char *function,
                                 const tr_argument_list *columns, tr_error *err);
+
+/*
+** Appends what the key's bytes are made of, and a zero byte: `rowid`, `text(k)`, `byte_key(a INTEGER, b TEXT)`.
+** Bytes of two keys can be compared where this is the same. TR_NO_MEMORY.
+*/
+tr_code tr_source_key_describe(const tr_source_table *source, tr_buffer *text, tr_error *err);
 
 /*
 ** Both at once, of the table that is named by `value`, the argument `argument` of `function`. On failure `*source`

@@ -43,6 +43,8 @@ struct tr_statement_reader {
   int parameter_count;
 
   sqlite3_stmt *stmt;
+  int is_proven; /* since it was prepared, the table has been seen to be what `source` says */
+  sqlite3_stmt *version_stmt;
   shape shape;
   sqlite3_stmt *end_stmts[2]; /* for the table's first and its last key, once they were asked for */
   sqlite3_stmt *last_rowid_stmt; /* and its greatest rowid */
@@ -213,6 +215,7 @@ static tr_code prepare(tr_statement_reader *reader, const shape *s, tr_error *er
     return err != NULL ? err->code : code;
   }
   reader->shape = *s;
+  reader->is_proven = 0;
   reader->checked_rows = 0;
   reader->has_one_place = 0;
   return TR_OK;
@@ -283,6 +286,12 @@ static tr_code create_parameters(tr_statement_reader *reader, int count, tr_erro
   return TR_OK;
 }
 
+static tr_code look_at_source(tr_statement_reader *reader, tr_error *err) {
+  int is_current = tr_source_table_is_current(reader->source, reader->db, reader->function, err);
+  if (is_current == 1) return TR_OK;
+  return is_current == 0 || err == NULL ? TR_INVALID_STATE : err->code;
+}
+
 tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *request,
                                    tr_statement_reader **reader_out, tr_error *err) {
   *reader_out = NULL;
@@ -304,10 +313,7 @@ tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *requ
   if (code == TR_OK && (reader->outputs == NULL || reader->conditions == NULL)) {
     code = tr_error_no_memory(err);
   }
-  if (code == TR_OK) {
-    int is_current = tr_source_table_is_current(reader->source, db, reader->function, err);
-    if (is_current != 1) code = is_current == 0 || err == NULL ? TR_INVALID_STATE : err->code;
-  }
+  if (code == TR_OK) code = look_at_source(reader, err);
   if (code != TR_OK) {
     tr_statement_reader_free(reader);
     return code;
@@ -321,6 +327,7 @@ void tr_statement_reader_free(tr_statement_reader *reader) {
   sqlite3_finalize(reader->stmt);
   for (int i = 0; i < 2; i++) sqlite3_finalize(reader->end_stmts[i]);
   sqlite3_finalize(reader->last_rowid_stmt);
+  sqlite3_finalize(reader->version_stmt);
   sqlite3_free(reader->outputs);
   sqlite3_free(reader->conditions);
   for (int i = 0; i < reader->parameter_count; i++) tr_buffer_free(&reader->parameters[i].bytes);
@@ -384,23 +391,51 @@ static int find_values(tr_statement_reader *reader, tr_error *err) {
   return 1;
 }
 
+/* Whether the schema is the one that the source was last found to be right in; 0: it must be looked at. */
+static int has_known_schema(tr_statement_reader *reader) {
+  if (reader->version_stmt == NULL &&
+      tr_sql_prepare(reader->db, tr_source_version_sql(reader->source, reader->db),
+                     &reader->version_stmt, NULL) != TR_OK) {
+    return 0;
+  }
+  int is_known = sqlite3_step(reader->version_stmt) == SQLITE_ROW &&
+                 tr_source_table_has_version(reader->source, reader->db,
+                                             sqlite3_column_int64(reader->version_stmt, 0));
+  sqlite3_reset(reader->version_stmt);
+  return is_known;
+}
+
+tr_code tr_statement_reader_check(tr_statement_reader *reader, tr_error *err) {
+  if (has_known_schema(reader)) return TR_OK;
+  return look_at_source(reader, err);
+}
+
 /*
-** The first row of a statement, and any step that gave none. If SQLite prepared the statement again, the
-** schema has changed, and what we know of the table is looked at anew.
+** Proves of a statement that was prepared, by us or again by SQLite, that the table is what it is read as.
+** What could not be proven once stays to be proven.
 */
+static tr_code prove(tr_statement_reader *reader, tr_error *err) {
+  int is_prepared_again = sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 0) > 0;
+  if (reader->is_proven && !is_prepared_again) return TR_OK;
+  tr_code code = tr_statement_reader_check(reader, err);
+  if (code != TR_OK) return code;
+  sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 1);
+  reader->is_proven = 1;
+  if (is_prepared_again) {
+    reader->checked_rows = 0;
+    reader->has_one_place = 0;
+  }
+  return TR_OK;
+}
+
+/* The first row of a statement, and any step that gave none. */
 static int step_specially(tr_statement_reader *reader, int rc, tr_error *err) {
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     tr_error reason;
     tr_error_of_sqlite(&reason, reader->db, rc);
     return explain_failure(reader, &reason, err);
   }
-  if (sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
-    reader->checked_rows = 0;
-    reader->has_one_place = 0;
-    if (tr_source_table_is_current(reader->source, reader->db, reader->function, err) != 1) {
-      return -1;
-    }
-  }
+  if (prove(reader, err) != TR_OK) return -1;
   return rc == SQLITE_ROW ? find_values(reader, err) : 0;
 }
 
@@ -549,6 +584,10 @@ int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buf
     result = -1;
   }
   return result;
+}
+
+const tr_source_table *tr_statement_reader_source(const tr_statement_reader *reader) {
+  return reader->source;
 }
 
 sqlite3_stmt *tr_statement_reader_stmt(const tr_statement_reader *reader) {

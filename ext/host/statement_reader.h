@@ -41,6 +41,13 @@ tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *requ
                                    tr_statement_reader **reader, tr_error *err);
 void tr_statement_reader_free(tr_statement_reader *reader); /* NULL is fine */
 
+/*
+** Whether the table still is what `source` says: what whoever keeps a reader asks before the first open of a
+** new query. (While rows are read it is asked by `next`.) TR_INVALID_STATE: it is not; the reader is of no more
+** use.
+*/
+tr_code tr_statement_reader_check(tr_statement_reader *reader, tr_error *err);
+
 /* Gives ?index a value (copied) for the next open and all after it. TR_NO_MEMORY. */
 tr_code tr_statement_reader_bind(tr_statement_reader *reader, int index, const tr_value *value,
                                  tr_error *err);
@@ -71,6 +78,9 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
 */
 int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buffer *key,
                                 int64_t *last_rowid, tr_error *err);
+
+/* What it reads. */
+const tr_source_table *tr_statement_reader_source(const tr_statement_reader *reader);
 
 /*
 ** The statement, and the number of its column that holds outputs[0]. Both may be others after each

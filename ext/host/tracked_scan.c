@@ -95,6 +95,18 @@ static tr_code set_extent(tr_tracker *tracker, tr_statement_reader *statement_re
   return code;
 }
 
+static tr_code agree_on_keys(const tr_tracked_scan *scan, const char *function,
+                             const tr_source_table *source, tr_error *err) {
+  tr_buffer keys = {0};
+  tr_error reason;
+  tr_code code = tr_source_key_describe(source, &keys, &reason);
+  if (code == TR_OK) {
+    code = tr_named_tracker_agree_on_keys(scan->named, (const char *)keys.data, &reason);
+  }
+  tr_buffer_free(&keys);
+  return code == TR_OK ? TR_OK : tr_error_set(err, code, "%s(): %s", function, reason.message);
+}
+
 /* Takes the tracker of that name for this scan, opening it where it is not open. */
 static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                           tr_statement_reader *statement_reader, const tr_scan_request *request,
@@ -122,14 +134,17 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   if (tr_tracker_kind(scan->named->tracker) != TR_BYTES) {
     return refuse_integers(request->function, "tracker", err);
   }
-  if (is_new) return set_extent(scan->named->tracker, statement_reader, err);
-  if (request->restriction == NULL) return TR_OK;
-  tr_restriction current;
-  code = tr_tracker_current_restriction(scan->named->tracker, &current, err);
-  if (code != TR_OK) return code;
-  code = check_within(request, &current, err);
-  tr_restriction_free(&current);
-  return code;
+  if (!is_new && request->restriction != NULL) {
+    tr_restriction current;
+    code = tr_tracker_current_restriction(scan->named->tracker, &current, err);
+    if (code != TR_OK) return code;
+    code = check_within(request, &current, err);
+    tr_restriction_free(&current);
+    if (code != TR_OK) return code;
+  }
+  code = agree_on_keys(scan, request->function, tr_statement_reader_source(statement_reader), err);
+  if (code != TR_OK || !is_new) return code;
+  return set_extent(scan->named->tracker, statement_reader, err);
 }
 
 /* --- Tables that grow by what is read ------------------------------------------------------ */

@@ -20,6 +20,7 @@ typedef struct entry {
   const tr_tracker_registry *owner; /* NULL once closed */
   int references;
   int is_scanned;
+  char *keys; /* what those of its scans are made of; NULL: nobody has said */
 } entry;
 
 struct tr_tracker_registry {
@@ -51,6 +52,7 @@ static entry **find_link(entry **list, tr_bytes name) {
 static void free_entry(entry *e) {
   tr_tracker_free(e->named.tracker);
   tr_free(e->named.name);
+  tr_free(e->keys);
   tr_free(e);
 }
 
@@ -97,11 +99,11 @@ static tr_code check_name(tr_bytes name, tr_error *err) {
   return TR_OK;
 }
 
-static char *copy_name(tr_bytes name) {
-  char *copy = tr_malloc(name.size + 1);
+static char *copy_text(tr_bytes text) {
+  char *copy = tr_malloc(text.size + 1);
   if (copy == NULL) return NULL;
-  memcpy(copy, name.data, name.size);
-  copy[name.size] = '\0';
+  memcpy(copy, text.data, text.size);
+  copy[text.size] = '\0';
   return copy;
 }
 
@@ -115,7 +117,7 @@ tr_named_tracker *tr_tracker_registry_open(tr_tracker_registry *registry, tr_byt
   }
   /* One reference for the registry, one for the caller. */
   *e = (entry){.owner = registry, .references = 2};
-  e->named.name = copy_name(name);
+  e->named.name = copy_text(name);
   if (e->named.name == NULL) tr_error_no_memory(err);
   if (e->named.name == NULL || tr_tracker_create(restriction, &e->named.tracker, err) != TR_OK) {
     free_entry(e);
@@ -196,6 +198,20 @@ void tr_named_tracker_end_scan(tr_named_tracker *named) {
   pthread_mutex_lock(&shared_mutex);
   ((entry *)named)->is_scanned = 0;
   pthread_mutex_unlock(&shared_mutex);
+}
+
+/* Nobody but the scan that has the tracker looks at its keys. */
+tr_code tr_named_tracker_agree_on_keys(tr_named_tracker *named, const char *keys, tr_error *err) {
+  entry *e = (entry *)named;
+  if (e->keys == NULL) {
+    e->keys = copy_text(tr_bytes_of_text(keys));
+    return e->keys == NULL ? tr_error_no_memory(err) : TR_OK;
+  }
+  if (strcmp(e->keys, keys) == 0) return TR_OK;
+  return tr_error_set(err, TR_INVALID_STATE,
+                      "tracker '%s' has been used for keys %s, and these are %s; close the tracker "
+                      "or take another name",
+                      named->name, e->keys, keys);
 }
 
 static int compare_names(const void *a, const void *b) {

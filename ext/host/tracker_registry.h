@@ -52,6 +52,12 @@ tr_code tr_named_tracker_begin_scan(tr_named_tracker *named, tr_error *err);
 void tr_named_tracker_end_scan(tr_named_tracker *named);
 
 /*
+** For the scan that has taken it: says what its keys are made of. What was claimed by one kind of key means
+** nothing to another. TR_INVALID_STATE: an earlier scan had other keys; TR_NO_MEMORY. Copies `keys`.
+*/
+tr_code tr_named_tracker_agree_on_keys(tr_named_tracker *named, const char *keys, tr_error *err);
+
+/*
 ** References to all trackers that the connection sees, its own private ones and all shared ones, in
 ** the order of their names: a tr_malloc'ed array of `*count` (NULL when 0), whose elements and itself
 ** the caller releases. TR_NO_MEMORY.

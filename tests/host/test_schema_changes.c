@@ -149,12 +149,182 @@ static void a_table_without_its_source_can_be_dropped(void **state) {
   }
 }
 
+/* --- A source that changes between two scans ----------------------------------------------- */
+
+static const struct {
+  const char *what;
+  const char *source;
+  const char *table;
+  const char *change;
+  const char *why;
+} sources[] = {
+    {"the key has another type", "CREATE TABLE t(k TEXT PRIMARY KEY, v) WITHOUT ROWID",
+     "byte_key_scan(t)",
+     "DROP TABLE t; CREATE TABLE t(k INTEGER PRIMARY KEY, v) WITHOUT ROWID;"
+     "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+     "table t has changed: column k has another type"},
+    {"the key has another affinity", "CREATE TABLE t(k ANY PRIMARY KEY, v ANY) WITHOUT ROWID",
+     "byte_key_scan(t)",
+     "DROP TABLE t; CREATE TABLE t(k ANY PRIMARY KEY, v ANY) STRICT, WITHOUT ROWID;"
+     "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+     "table t has changed: column k has another type"},
+    {"the key is no longer unique", "CREATE TABLE t(k TEXT, v); CREATE UNIQUE INDEX u ON t(k)",
+     "byte_key_scan(t, key(k))", "DROP INDEX u; INSERT INTO t VALUES ('2', 22), ('3', 33)",
+     "table t has changed: its key is no longer one"},
+    {"the key is another one", "CREATE TABLE t(k INTEGER, v, PRIMARY KEY (k, v)) WITHOUT ROWID",
+     "byte_key_scan(t)",
+     "DROP TABLE t; CREATE TABLE t(k INTEGER, v, PRIMARY KEY (v, k)) WITHOUT ROWID;"
+     "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+     "table t has changed: its key is no longer one"},
+    {"the rowid's place is taken by a key", "CREATE TABLE t(k INTEGER PRIMARY KEY, v)",
+     "byte_key_scan(t)",
+     "DROP TABLE t; CREATE TABLE t(k INTEGER, v INTEGER PRIMARY KEY) WITHOUT ROWID;"
+     "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+     "table t has changed: "},
+    {"the rowid has lost its name", "CREATE TABLE t(k INTEGER, v)", "byte_key_scan(t)",
+     "DROP TABLE t; CREATE TABLE t(k INTEGER, v, rowid);"
+     "INSERT INTO t VALUES (1, 1, 4), (2, 2, 3), (3, 3, 2), (4, 4, 1)",
+     "table t has changed: rowid is no longer its rowid"},
+    {"the alias is one no longer", "CREATE TABLE t(k INTEGER PRIMARY KEY, v)", "byte_key_scan(t)",
+     "DROP TABLE t; CREATE TABLE t(k INTEGER NOT NULL UNIQUE, v);"
+     "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+     "table t has changed: k is no longer its rowid"},
+    {"a view has its name", "CREATE TABLE t(k TEXT PRIMARY KEY, v) WITHOUT ROWID",
+     "byte_key_scan(t)",
+     "DROP TABLE t; CREATE VIEW t AS SELECT '3' AS k, 5 AS v UNION ALL SELECT '3', 6",
+     "table t has changed: it is another kind of table"},
+    {"it is gone", "CREATE TABLE t(k TEXT PRIMARY KEY, v) WITHOUT ROWID", "byte_key_scan(t)",
+     "DROP TABLE t", "table main.t is gone"},
+};
+
+/* The queries of a scan before and after: each leaves its statement to the next one. */
+static const char *const queries[][2] = {
+    {"SELECT k FROM s", "SELECT k FROM s"},
+    {"SELECT k FROM s LIMIT 2", "SELECT k, 1 FROM s"},
+    {"SELECT k FROM s WHERE k > 1", "SELECT k, 1 FROM s WHERE k > 1"},
+    {"SELECT k FROM s WHERE v > 1", "SELECT k FROM s WHERE v > 1"},
+    {"SELECT k FROM s WHERE tracker = 'w' LIMIT 2", "SELECT k FROM s WHERE tracker = 'w' LIMIT 2"},
+    {"SELECT count(*) FROM s WHERE tracker = 'w'", "SELECT count(*) FROM s WHERE tracker = 'w'"},
+    {"SELECT k FROM s LIMIT 2", "SELECT k FROM s WHERE tracker = 'w'"},
+    {"SELECT count(*) FROM s WHERE k > 3 AND k < 2",
+     "SELECT count(*) FROM s WHERE k > 3 AND k < 2"},
+};
+
+static void run_to_the_end(sqlite3 *db, const char *sql) {
+  if (database_run(db, sql) != SQLITE_OK) fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+}
+
+/* Runs all of `sql`, which must fail. */
+static void must_fail(sqlite3 *db, const char *what, const char *sql, const char *why) {
+  int rc = database_run(db, sql);
+  if (rc == SQLITE_OK || strstr(sqlite3_errmsg(db), why) == NULL) {
+    fail_msg("%s: %s: '%s' and not '%s'", what, sql, sqlite3_errmsg(db), why);
+  }
+}
+
+/* In one connection nobody tells temp of the change, so every query is refused until the table is made anew. */
+static void a_changed_source_is_noticed_every_time(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    if (strstr(sources[i].change, "STRICT") != NULL && sqlite3_libversion_number() < 3037000)
+      continue;
+    for (size_t j = 0; j < sizeof queries / sizeof queries[0]; j++) {
+      char sql[300];
+      sqlite3 *db = database_open(":memory:", 0);
+      database_must(db, sources[i].source);
+      database_must(db, "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)");
+      snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE temp.s USING %s", sources[i].table);
+      database_must(db, sql);
+      run_to_the_end(db, queries[j][0]);
+      database_must(db, sources[i].change);
+      for (int k = 0; k < 3; k++) must_fail(db, sources[i].what, queries[j][1], sources[i].why);
+      must_fail(db, sources[i].what, "SELECT byte_key FROM s", sources[i].why);
+      assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+  }
+}
+
+/*
+** Where SQLite makes the table anew by itself (an ALTER, another connection), it is a table of another key, and
+** what a tracker has claimed says nothing about that.
+*/
+static void a_tracker_stays_with_its_kind_of_key(void **state) {
+  (void)state;
+  static const struct {
+    const char *source;
+    const char *successor;
+  } changes[] = {
+      {"CREATE TABLE t(k TEXT PRIMARY KEY, v) WITHOUT ROWID",
+       "CREATE TABLE n(k INTEGER PRIMARY KEY, v) WITHOUT ROWID"},
+      {"CREATE TABLE t(k INTEGER PRIMARY KEY, v)",
+       "CREATE TABLE n(k INTEGER, v PRIMARY KEY) WITHOUT ROWID"},
+      {"CREATE TABLE t(k, v, PRIMARY KEY (k, v)) WITHOUT ROWID",
+       "CREATE TABLE n(k, v, PRIMARY KEY (v, k)) WITHOUT ROWID"},
+      {"CREATE TABLE t(k INTEGER, v, PRIMARY KEY (k, v)) WITHOUT ROWID",
+       "CREATE TABLE n(k TEXT, v, PRIMARY KEY (k, v)) WITHOUT ROWID"},
+  };
+  static const char *const places[] = {"temp.s", "main.s"};
+  for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+    for (int j = 0; j < 4; j++) {
+      char path[512], sql[300];
+      const char *query = "SELECT k FROM s WHERE tracker = 'w' LIMIT 2";
+      database_path("tracker_of_a_key", path);
+      sqlite3 *db = database_open(path, 0);
+      sqlite3 *other = j < 2 ? db : database_open(path, 0);
+      database_must(db, changes[i].source);
+      database_must(db, "INSERT INTO t VALUES (1, 11), (2, 12), (3, 13), (4, 14)");
+      snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE %s USING byte_key_scan(t)", places[j % 2]);
+      database_must(db, sql);
+      run_to_the_end(db, query);
+      database_must(other, "BEGIN");
+      database_must(other, changes[i].successor);
+      database_must(other, "INSERT INTO n SELECT * FROM t; DROP TABLE t;"
+                           "ALTER TABLE n RENAME TO t; COMMIT");
+      for (int k = 0; k < 3; k++) {
+        int rc = database_run(db, query);
+        const char *message = sqlite3_errmsg(db);
+        int is_told = strstr(message, "tracker 'w' has been used for keys") != NULL ||
+                      strstr(message, "table t has changed") != NULL;
+        if (rc == SQLITE_OK || !is_told) fail_msg("%s: %s", changes[i].successor, message);
+      }
+      assert_error(db, "SELECT tracker_check_done('w')", "was not attempted");
+      assert_int_equal(database_integer(db, "SELECT count(*) FROM s"), 4);
+      database_must(db, "SELECT tracker_close('w')");
+      assert_int_equal(database_integer(db, "SELECT count(*) FROM s WHERE tracker = 'w'"), 4);
+      if (other != db) assert_int_equal(sqlite3_close(other), SQLITE_OK);
+      assert_int_equal(sqlite3_close(db), SQLITE_OK);
+      database_remove(path);
+    }
+  }
+}
+
+/* What does not touch the table's columns and its key lets a tracker go on. */
+static void a_tracker_goes_on_over_other_changes(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(k TEXT PRIMARY KEY, v) WITHOUT ROWID;"
+                    "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);"
+                    "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
+  assert_int_equal(database_integer(db, "SELECT k FROM s WHERE tracker = 'w' LIMIT 1"), 1);
+  database_must(db, "CREATE INDEX i ON t(v)");
+  assert_int_equal(database_integer(db, "SELECT k FROM s WHERE tracker = 'w' LIMIT 1"), 2);
+  database_must(db, "ALTER TABLE t ADD COLUMN w");
+  assert_int_equal(database_integer(db, "SELECT k FROM s WHERE tracker = 'w' LIMIT 1"), 3);
+  assert_int_equal(database_integer(db, "SELECT hex(byte_key) FROM byte_key_scan('t') "
+                                        "WHERE tracker = 'w'"),
+                   34);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_table_is_created_over_a_stale_schema),
       cmocka_unit_test(a_table_is_used_over_a_stale_schema),
       cmocka_unit_test(rows_go_into_temp_while_others_write),
       cmocka_unit_test(a_table_without_its_source_can_be_dropped),
+      cmocka_unit_test(a_changed_source_is_noticed_every_time),
+      cmocka_unit_test(a_tracker_stays_with_its_kind_of_key),
+      cmocka_unit_test(a_tracker_goes_on_over_other_changes),
   };
   return cmocka_run_group_tests_name("changes of the schema", tests, NULL, NULL);
 }
