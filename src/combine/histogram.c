@@ -8,11 +8,12 @@
 ** Bins are equally wide and half open: an edge belongs to the bin above it. Their width is the least of
 ** 1, 2 or 5 times a power of ten with which `bins` of them or fewer cover all values, and edges are
 ** multiples of it, so that they read well; among INTEGERs alone it is at least 1. Infinities have rows
-** of their own. NULLs are ignored, text and BLOBs refused; no rows give NULL.
+** of their own, beyond `bins`. NULLs are ignored, text and BLOBs refused; no rows give NULL.
 **
 ** Counts come from a KLL sketch (kll.h) of k = 2048: exact up to 2048 values, within 1/400 of all values
-** beyond; they always sum to the number of values. So any number of rows takes one pass and some
-** 100 KB, and histograms of parts merge.
+** beyond; they always sum to the number of values, and the rows of the minimum and the maximum, which
+** are known, show at least 1. So any number of rows takes one pass and some 100 KB, and histograms of
+** parts merge.
 **
 ** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3 is
 ** not 0.30000000000000004. While there are INTEGERs alone all is done in integers, and right for any of
@@ -112,11 +113,11 @@ static void choose_integer_width(bins *b, int64_t low, int64_t high, int most) {
   }
 }
 
-static void count_integers(const tr_kll_view *view, bins *b) {
+static void count_integers(const tr_kll_entry *entries, size_t count, bins *b) {
   uint64_t width = integer_width(b);
-  for (size_t i = 0; i < view->count; i++) {
-    int64_t bin = floor_of_quotient(view->entries[i].item.key, width);
-    b->counts[bin - b->first] += view->entries[i].weight;
+  for (size_t i = 0; i < count; i++) {
+    int64_t bin = floor_of_quotient(entries[i].item.key, width);
+    b->counts[bin - b->first] += entries[i].weight;
   }
 }
 
@@ -172,13 +173,13 @@ static int find_finite(const tr_kll_view *view, double *low, double *high) {
   return *low <= *high;
 }
 
-static void count_reals(const tr_kll_view *view, bins *b) {
+static void count_reals(const tr_kll_entry *entries, size_t count, bins *b) {
   int bin = 0;
-  for (size_t i = 0; i < view->count; i++) {
-    double x = tr_kll_real_of_key(view->entries[i].item.key);
+  for (size_t i = 0; i < count; i++) {
+    double x = tr_kll_real_of_key(entries[i].item.key);
     while (bin < b->count - 1 && x >= edge_at(b, bin + 1)) bin++;
     int at = x == -INFINITY ? b->count : x == INFINITY ? b->count + 1 : bin;
-    b->counts[at] += view->entries[i].weight;
+    b->counts[at] += entries[i].weight;
   }
 }
 
@@ -193,6 +194,35 @@ static void choose_width(const tr_kll *kll, const tr_kll_view *view, int most, b
   }
 }
 
+/*
+** The entry of a minimum or a maximum that the sketch has dropped, of weight 0 if it has not. It is one
+** of the values that others stand for, so the nearest of those gives up one and keeps one for itself.
+** There is one that can, unless an image is not true: what weights are above 1 is together what
+** was dropped.
+*/
+static tr_kll_entry dropped_end(tr_kll_view *view, tr_kll_item end, int is_minimum) {
+  size_t last = view->count - 1;
+  tr_kll_entry entry = {.item = end, .weight = 0};
+  if (view->entries[is_minimum ? 0 : last].item.key == end.key) return entry;
+  for (size_t i = 0; i <= last && entry.weight == 0; i++) {
+    tr_kll_entry *nearest = &view->entries[is_minimum ? i : last - i];
+    if (nearest->weight == 1) continue;
+    nearest->weight--;
+    entry.weight = 1;
+  }
+  return entry;
+}
+
+static void count_all(const tr_kll *kll, tr_kll_view *view, bins *b) {
+  void (*count)(const tr_kll_entry *, size_t, bins *) =
+      kll->kind == TR_KLL_INTEGER ? count_integers : count_reals;
+  tr_kll_entry minimum = dropped_end(view, view->minimum, 1);
+  tr_kll_entry maximum = dropped_end(view, view->maximum, 0);
+  count(&minimum, 1, b);
+  count(view->entries, view->count, b);
+  count(&maximum, 1, b);
+}
+
 static tr_code make_bins(const tr_kll *kll, int most, bins *b, tr_error *err) {
   tr_kll_view view;
   tr_code code = tr_kll_view_of(kll, &view, err);
@@ -205,7 +235,7 @@ static tr_code make_bins(const tr_kll *kll, int most, bins *b, tr_error *err) {
     code = tr_error_no_memory(err);
   } else {
     memset(b->counts, 0, size);
-    (kll->kind == TR_KLL_INTEGER ? count_integers : count_reals)(&view, b);
+    count_all(kll, &view, b);
   }
   tr_kll_view_free(&view);
   return code;

@@ -55,6 +55,8 @@ SELECT extract_output(accumulator_of(sketch_of(a), 'approx_quantiles real', 21))
 SELECT sketch_of(NULL), accumulator_of(NULL, 'approx_quantile');
 .print --- a picture
 SELECT histogram(x, 5) FROM n WHERE i < 2000;
+SELECT histogram(column1, 2) FROM (VALUES (-9e999), (-1), (1.5), (9e999));
+SELECT histogram(CASE i WHEN 50000 THEN -1e6 WHEN 50001 THEN 1e6 ELSE x END, 5) FROM n;
 .print --- what is refused
 SELECT approx_quantiles(x, 1) FROM n;
 SELECT approx_quantiles(x, 6401) FROM n;

@@ -303,6 +303,66 @@ static void test_stored_total(void **state) {
   combining_free(&combine, sum);
 }
 
+/* The count that a row of the picture has for the value `x`; an infinity's has one edge. */
+static long count_at(const char *picture, double x) {
+  for (const char *line = strchr(picture, ' ') + 1; line != NULL; line = strchr(line, '\n')) {
+    char *at;
+    if (*line == '\n') line++;
+    double low = strtod(line, &at);
+    if (low == x && isinf(x)) return strtol(at, NULL, 10);
+    if (isinf(low)) continue;
+    double high = strtod(at + strlen(" .."), &at);
+    if (x >= low && x < high) return strtol(at, NULL, 10);
+  }
+  return 0;
+}
+
+static long total_of(const char *picture) {
+  long total = 0;
+  for (const char *line = picture; line != NULL; line = strchr(line + 1, '\n')) {
+    const char *end = strchr(line + 1, '\n');
+    if (end == NULL) end = line + strlen(line);
+    const char *digit = end;
+    while (digit > line && (*digit < '0' || *digit > '9')) digit--;
+    while (digit > line && digit[-1] >= '0' && digit[-1] <= '9') digit--;
+    total += strtol(digit, NULL, 10);
+  }
+  return total;
+}
+
+/*
+** The minimum and the maximum are known at any size: the rows that they are in show them, though the
+** sketch may have dropped both, and counts still sum to the number of values.
+*/
+static void test_ends_are_shown(void **state) {
+  (void)state;
+  test_random random = test_random_begin("histogram ends");
+  static const double ends[][2] = {{-1e6, 1e6}, {-HUGE_VAL, HUGE_VAL}, {-5, HUGE_VAL}, {-3, 1e6}};
+  for (long round = 0; round < test_effort(400); round++) {
+    const double *end = ends[round % 4];
+    int is_real = isinf(end[1]) || test_random_below(&random, 2);
+    long count = 2049 + (long)test_random_below(&random, 6000);
+    long low_at = (long)test_random_below(&random, (uint64_t)count), high_at = count - 1 - low_at;
+    tr_combine combine = bind(2 + (int64_t)test_random_below(&random, 60));
+    void *accumulator = combining_create(&combine);
+    for (long i = 0; i < count; i++) {
+      double x = (double)test_random_below(&random, 100);
+      if (i == low_at) x = end[0];
+      if (i == high_at && i != low_at) x = end[1];
+      tr_value value = is_real ? tr_value_real(x) : tr_value_integer((int64_t)x);
+      assert_int_equal(combine.fn->add_input(&combine, accumulator, &value, NULL), TR_OK);
+    }
+    char *output = combining_output(&combine, accumulator);
+    int has_both = low_at != high_at;
+    if (count_at(output, end[0]) < 1 || (has_both && count_at(output, end[1]) < 1)) {
+      fail_msg("%g or %g of %ld values is missing in\n%s", end[0], end[1], count, output);
+    }
+    assert_int_equal(total_of(output), count);
+    free(output);
+    combining_free(&combine, accumulator);
+  }
+}
+
 static tr_code draw(void *context) {
   (void)context;
   tr_combine combine = bind(10);
@@ -330,7 +390,8 @@ int main(void) {
       cmocka_unit_test(test_edges),          cmocka_unit_test(test_integer_edges),
       cmocka_unit_test(test_integer_counts), cmocka_unit_test(test_counts),
       cmocka_unit_test(test_arguments),      cmocka_unit_test(test_merge),
-      cmocka_unit_test(test_stored_total),   cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_ends_are_shown), cmocka_unit_test(test_stored_total),
+      cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
