@@ -210,8 +210,9 @@ void tr_hll_free(tr_hll *hll) {
 /* --- the estimate ------------------------------------------------------------------------- */
 
 /*
-** Distinct values behind `count` distinct coupons. Two values share a coupon with probability
-** 2^-26 * sum over ranks of 4^-rank = 2^-26 / 3.
+** Distinct values behind `count` distinct coupons, on average: two values share a coupon with probability
+** 2^-26 * sum over ranks of 4^-rank = 2^-26 / 3. For as many as there can be that is less than half a
+** value more.
 */
 static double estimate_of_coupons(double count) {
   double pairs = count * (count - 1) / 2;

@@ -4,7 +4,11 @@
 **
 ** How it works. Each value is hashed to 128 bits; 26 of them are an address, and the leading zeros
 ** of another 64 make a rank: together a coupon. While there are few distinct coupons the sketch is
-** the set of them, and its count is exact but for a coupon collision in some 200 million pairs.
+** the set of them, and its count that of the values, unless two of them share a coupon: addresses are
+** alike once in 2^26, ranks once in 3 (the sum of 4^-rank), so one pair in 3 * 2^26 (201,326,592) does.
+** Among n values there are n * (n-1) / 2 pairs: the chance of a count that is too low, by one, is
+** 1 in 40,000 at 100, 1 in 4,500 at 300, 1 in 680 at 768. Nothing can be done about it within the
+** form: what is stored of two such values is what is stored of one.
 ** Beyond 3/4 * 2^(lg_k-3) coupons (768 for the lg_k = 13 that we make) it becomes 2^lg_k registers,
 ** each the highest rank seen at its address: a standard error of 1.04 / sqrt(2^lg_k), 1.15 %.
 ** Coupons keep all address bits, so sketches of different lg_k fold exactly to the smaller one.

@@ -13,6 +13,11 @@ SELECT approx_quantiles(x, 3), approx_quantile(x, 0.5), approx_count_distinct(x)
 SELECT approx_quantiles(column1, 2) FROM (VALUES (9223372036854775807), (-9223372036854775808));
 SELECT approx_quantiles(column1, 3) FROM (VALUES (1), (2.5), (9e999));
 SELECT approx_count_distinct(column1) FROM (VALUES (1), (1.0), ('1'), (x'31'), (''), (0.0), (-0.0), (NULL));
+SELECT approx_count_distinct(column1) FROM (VALUES (8830049), (8830074)); -- these two share a coupon
+CREATE TABLE names(name COLLATE NOCASE);
+INSERT INTO names VALUES ('Ann'), ('ann'), ('bob');
+SELECT count(DISTINCT name), approx_count_distinct(name), approx_count_distinct(lower(name)),
+       (SELECT value FROM group_by_fields('names', '', 'approx_count_distinct(name) AS names')) FROM names;
 SELECT typeof(approx_quantile(column1, 1)) FROM (VALUES (1), (2));
 SELECT json_array(approx_quantiles(column1, 2)), json_type(approx_top_count(column1, 1)) FROM (VALUES (1));
 .print --- a quantile is where cume_dist() reaches q

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/little_endian.h"
-#include "combine/hll.h"
+#include "combine/hll_inside.h"
 #include "combining.h"
 #include "effort.h"
 #include "test_memory.h"
@@ -74,6 +74,7 @@ static void test_values(void **state) {
       {tr_value_real(0.1), tr_value_real(0.1), 1, "the same"},
       {text("a"), text("A"), 2, "BINARY collation"},
       {tr_value_null(), tr_value_null(), 0, "nothing"},
+      {tr_value_integer(8830049), tr_value_integer(8830074), 1, "they share a coupon"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tr_hll hll = tr_hll_empty(TR_HLL_LG_K);
@@ -106,6 +107,68 @@ static void test_exact_while_small(void **state) {
   }
   assert_null(hll.coupons);
   tr_hll_free(&hll);
+}
+
+/*
+** Two values that share a coupon leave what one of them leaves, byte for byte: no estimate can tell.
+*/
+static void test_shared_coupon(void **state) {
+  (void)state;
+  tr_hll one = tr_hll_empty(TR_HLL_LG_K), both = tr_hll_empty(TR_HLL_LG_K);
+  add(&one, tr_value_integer(8830049));
+  add(&both, tr_value_integer(8830049));
+  add(&both, tr_value_integer(8830074));
+  assert_same_bytes(&one, &both);
+  tr_hll_free(&one);
+  tr_hll_free(&both);
+}
+
+static int compare_coupons(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* How many of `count` coupons are the same as another, which are counted once. Sorts them. */
+static long shared_coupons(uint32_t *coupons, long count) {
+  long shared = 0;
+  qsort(coupons, (size_t)count, sizeof *coupons, compare_coupons);
+  for (long i = 1; i < count; i++) shared += coupons[i] == coupons[i - 1];
+  return shared;
+}
+
+/* That happens to one pair in 3 * 2^26, as hll.h derives it: some 2,731 times among 2^20 values. */
+static void test_how_often_coupons_are_shared(void **state) {
+  (void)state;
+  enum { COUNT = 1 << 20 };
+  uint32_t *coupons = malloc(COUNT * sizeof *coupons);
+  if (coupons == NULL) abort();
+  test_random random = test_random_begin("hll shared coupons");
+  for (int i = 0; i < COUNT; i++) coupons[i] = tr_hll_coupon_of_u64(test_random_next(&random));
+  double shared = (double)shared_coupons(coupons, COUNT);
+  double expected = COUNT * (COUNT - 1.0) / 2 / 0x3p26;
+  free(coupons);
+  /* Poisson's distribution: within six standard deviations. */
+  if (fabs(shared - expected) > 6 * sqrt(expected)) {
+    fail_msg("%.0f of %d values share a coupon, expected %.1f", shared, COUNT, expected);
+  }
+}
+
+/* A small count is too low by how many values share a coupon, which few in a thousand sets do. */
+static void test_small_counts(void **state) {
+  (void)state;
+  test_random random = test_random_begin("hll small counts");
+  for (long set = 0; set < test_effort(3000); set++) {
+    uint32_t coupons[768];
+    long count = 1 + (long)test_random_below(&random, 768);
+    tr_hll hll = tr_hll_empty(TR_HLL_LG_K);
+    for (long i = 0; i < count; i++) {
+      tr_value value = tr_value_integer((int64_t)test_random_next(&random));
+      coupons[i] = tr_hll_coupon_of(&value);
+      add(&hll, value);
+    }
+    assert_int_equal(lround(tr_hll_estimate(&hll)), count - shared_coupons(coupons, count));
+    tr_hll_free(&hll);
+  }
 }
 
 /* Around the change of form and above, no estimate is off by more than four standard errors. */
@@ -459,6 +522,9 @@ int main(void) {
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_hash_is_the_published_one),
       cmocka_unit_test(test_exact_while_small),
+      cmocka_unit_test(test_shared_coupon),
+      cmocka_unit_test(test_how_often_coupons_are_shared),
+      cmocka_unit_test(test_small_counts),
       cmocka_unit_test(test_no_spike),
       cmocka_unit_test(test_error_and_size),
       cmocka_unit_test(test_order_and_cut),
