@@ -63,8 +63,15 @@ void tr_running_remove(tr_running *running) {
   pthread_mutex_unlock(&list_mutex);
 }
 
-tr_running_state tr_running_look(const tr_running *running) {
-  tr_running_state state = {.progress = tr_worker_pool_progress(running->pool), .seconds_left = -1};
+/* What can be said of a run at this moment. The time left is a guess, -1 until there is one. */
+typedef struct running_state {
+  tr_worker_progress progress;
+  double rows_per_second;
+  double seconds_left;
+} running_state;
+
+static running_state look_at(const tr_running *running) {
+  running_state state = {.progress = tr_worker_pool_progress(running->pool), .seconds_left = -1};
   double seconds = (double)(tr_monotonic_now() - running->began) * 1e-9;
   double fraction = state.progress.fraction;
   if (seconds > 0) state.rows_per_second = (double)state.progress.rows / seconds;
@@ -79,12 +86,12 @@ void tr_running_draw(const tr_running *running, int is_over) {
   if (is_over) {
     fputs("\r\033[K", stderr);
   } else {
-    tr_running_state state = tr_running_look(running);
+    running_state state = look_at(running);
     int done = (int)(state.progress.fraction * WIDTH);
     fprintf(stderr, "\r\033[K[%.*s%*s] %d %%, %llu rows, %lld rows/s", done, full, WIDTH - done, "",
             (int)(state.progress.fraction * 100), (unsigned long long)state.progress.rows,
             (long long)state.rows_per_second);
-    if (state.seconds_left >= 0) fprintf(stderr, ", %d s left", (int)(state.seconds_left + 0.5));
+    if (state.seconds_left >= 0) fprintf(stderr, ", %.0f s left", state.seconds_left);
   }
   fflush(stderr);
 }
@@ -118,7 +125,7 @@ static tr_code fill_progress(tr_host *host, sqlite3_value **arguments, tr_row_li
   pthread_mutex_lock(&list_mutex);
   for (const tr_running *running = list; running != NULL && code == TR_OK;
        running = running->next) {
-    tr_running_state state = tr_running_look(running);
+    running_state state = look_at(running);
     tr_value row[] = {
         text_or_null(running->source),
         tr_value_integer(running->workers),

@@ -41,19 +41,8 @@ typedef struct tr_running {
 } tr_running;
 
 /*
-** What can be said of a run at this moment. The time left is a guess, -1 until there is one.
-*/
-typedef struct tr_running_state {
-  tr_worker_progress progress;
-  double rows_per_second;
-  double seconds_left;
-} tr_running_state;
-
-tr_running_state tr_running_look(const tr_running *running);
-
-/*
-** Draws a bar with that on standard error, over the last one, or with `is_over` wipes it away; nothing
-** where that is no terminal.
+** Draws a bar of how far it is on standard error, over the last one, or with `is_over` wipes it away;
+** nothing where that is no terminal.
 */
 void tr_running_draw(const tr_running *running, int is_over);
 
