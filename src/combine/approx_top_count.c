@@ -11,7 +11,8 @@
 
 #define HEAD_SIZE 8
 
-int tr_top_count_lg_max(const tr_combine *combine) {
+/* Of the sketch of a binding. */
+static int lg_max_of(const tr_combine *combine) {
   int lg_max = TR_TOP_COUNT_LEAST_LG;
   while ((int64_t)1 << lg_max < 8 * combine->parameters[1].integer) lg_max++;
   return lg_max;
@@ -24,7 +25,7 @@ static tr_code check_parameters(const tr_combine *combine, tr_error *err) {
 static tr_code create_accumulator(const tr_combine *combine, void *state, tr_error *err) {
   (void)err;
   *(tr_frequent_items *)state =
-      tr_frequent_empty(tr_top_count_lg_max(combine), (int)combine->parameters[1].integer);
+      tr_frequent_empty(lg_max_of(combine), (int)combine->parameters[1].integer);
   return TR_OK;
 }
 

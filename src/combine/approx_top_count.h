@@ -28,7 +28,4 @@
 /* The largest n. */
 #define TR_TOP_COUNT_MAX 10000
 
-/* The lg_max of the sketch of a binding. */
-int tr_top_count_lg_max(const tr_combine *combine);
-
 #endif

@@ -101,7 +101,7 @@ tr_code tr_take_signed(tr_decoder *from, const char *part, int64_t *x, tr_error 
   return code;
 }
 
-tr_code tr_take_double(tr_decoder *from, const char *part, double *x, tr_error *err) {
+static tr_code take_double(tr_decoder *from, const char *part, double *x, tr_error *err) {
   tr_bytes bytes = {0};
   tr_code code = tr_take_bytes(from, part, 8, &bytes, err);
   if (code != TR_OK) return code;
@@ -125,7 +125,7 @@ tr_code tr_take_value(tr_decoder *from, const char *part, tr_value *value, tr_er
   switch (type.data[0]) {
   case TR_NULL: return TR_OK;
   case TR_INTEGER: return tr_take_signed(from, part, &value->integer, err);
-  case TR_REAL: return tr_take_double(from, part, &value->real, err);
+  case TR_REAL: return take_double(from, part, &value->real, err);
   case TR_TEXT:
   case TR_BLOB: return take_sized(from, part, &value->bytes, err);
   default: return tr_take_fail(from, part, "has an unknown type", err);

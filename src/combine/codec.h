@@ -33,7 +33,6 @@ typedef struct tr_decoder {
 /* `part` is what the error calls it. A value's text or blob is a view of the decoder's bytes. */
 tr_code tr_take_varint(tr_decoder *from, const char *part, uint64_t *x, tr_error *err);
 tr_code tr_take_signed(tr_decoder *from, const char *part, int64_t *x, tr_error *err);
-tr_code tr_take_double(tr_decoder *from, const char *part, double *x, tr_error *err);
 tr_code tr_take_value(tr_decoder *from, const char *part, tr_value *value, tr_error *err);
 tr_code tr_take_bytes(tr_decoder *from, const char *part, uint64_t size, tr_bytes *bytes,
                       tr_error *err);

@@ -365,14 +365,6 @@ tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_erro
 
 /* --- asking --------------------------------------------------------------------------------- */
 
-int tr_exact_sum_is_zero(const tr_exact_sum *sum) {
-  const tr_exact_digits *digits = digits_of(sum);
-  if (digits == NULL) return sum->low == 0 && sum->high == 0;
-  tr_exact_number number;
-  tr_exact_sum_number(sum, &number);
-  return digits->plus == 0 && digits->minus == 0 && number.magnitude.count == 0;
-}
-
 uint64_t tr_exact_sum_infinities(const tr_exact_sum *sum) {
   const tr_exact_digits *digits = digits_of(sum);
   return digits == NULL ? 0 : (uint64_t)digits->plus + (uint64_t)digits->minus;

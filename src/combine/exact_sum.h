@@ -60,9 +60,6 @@ tr_code tr_exact_sum_add_square(tr_exact_sum *sum, const tr_value *number, tr_ex
 /* sum += other. */
 tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_error *err);
 
-/* 1 if nothing is left of all terms, infinities included. */
-int tr_exact_sum_is_zero(const tr_exact_sum *sum);
-
 /* How many of its terms are infinities. */
 uint64_t tr_exact_sum_infinities(const tr_exact_sum *sum);
 

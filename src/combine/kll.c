@@ -125,7 +125,8 @@ size_t tr_kll_heap_size(const tr_kll *kll) {
 
 /* --- compaction --------------------------------------------------------------------------- */
 
-uint32_t tr_kll_level_capacity(int k, int level_count, int height) {
+/* How many values a level may hold before it is compacted. */
+static uint32_t level_capacity(int k, int level_count, int height) {
   /* k * (2/3)^depth, rounded; beyond 30 levels down that is below the minimum for every k. */
   int depth = level_count - 1 - height;
   if (depth > 30) return TR_KLL_LEAST_LEVEL;
@@ -137,7 +138,7 @@ uint32_t tr_kll_level_capacity(int k, int level_count, int height) {
 
 uint32_t tr_kll_capacity(int k, int level_count) {
   uint32_t sum = 0;
-  for (int h = 0; h < level_count; h++) sum += tr_kll_level_capacity(k, level_count, h);
+  for (int h = 0; h < level_count; h++) sum += level_capacity(k, level_count, h);
   return sum;
 }
 
@@ -191,7 +192,7 @@ static tr_code compact_levels(tr_kll *kll, tr_error *err) {
     for (int h = 0; h < kll->level_count; h++) total += kll->levels[h].count;
     if (total <= tr_kll_capacity(kll->k, kll->level_count)) return TR_OK;
     int height = 0;
-    while (kll->levels[height].count < tr_kll_level_capacity(kll->k, kll->level_count, height)) {
+    while (kll->levels[height].count < level_capacity(kll->k, kll->level_count, height)) {
       height++;
     }
     tr_code code = compact_level(kll, height, err);

@@ -32,8 +32,7 @@ void tr_kll_merge_into_level(const tr_kll *kll, tr_kll_level *level, const tr_kl
 void tr_kll_stir(tr_kll *kll, uint64_t seed);
 /* Releases an item that is in no array of the sketch. */
 void tr_kll_drop_item(tr_kll *kll, tr_kll_item item);
-/* How many values level `height` of `level_count` may hold before it is compacted; and all levels. */
-uint32_t tr_kll_level_capacity(int k, int level_count, int height);
+/* How many values all levels together may hold before one of them is compacted. */
 uint32_t tr_kll_capacity(int k, int level_count);
 /* Makes room for `more` items on level `height`, and the levels up to it. */
 tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err);
