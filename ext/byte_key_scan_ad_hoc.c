@@ -292,9 +292,7 @@ void scan_ad_hoc_column(scan_cursor *of, sqlite3_context *context, int column) {
   case COLUMN_TRACKER:
     if (cursor->tracker != NULL) sqlite3_result_value(context, cursor->tracker);
     break;
-  case COLUMN_RESTRICTION:
-    if (cursor->restriction != NULL) sqlite3_result_value(context, cursor->restriction);
-    break;
+  case COLUMN_RESTRICTION: tr_scan_restriction_value(cursor, context); break;
   default:
     if (of->texts[column - COLUMN_SOURCE] != NULL) {
       sqlite3_result_value(context, of->texts[column - COLUMN_SOURCE]);

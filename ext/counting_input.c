@@ -430,7 +430,12 @@ static int counting_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
       tr_result_error(context, NULL, &err);
     }
   } else {
-    tr_result_value(context, &cursor->given[column - COUNTING_FIRST_ARGUMENT]);
+    int argument = column - COUNTING_FIRST_ARGUMENT;
+    const tr_value *given = &cursor->given[argument];
+    tr_result_value(context, given);
+    if (argument == COUNTING_RESTRICTION && given->type == TR_TEXT) {
+      sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
+    }
   }
   return SQLITE_OK;
 }

@@ -331,6 +331,7 @@ int tr_register_keys(tr_host *host) {
        .declaration = "CREATE TABLE x(ordinal INTEGER, restriction TEXT, range TEXT HIDDEN,"
                       " n INTEGER HIDDEN)",
        .column_count = 2,
+       .json_columns = 1 << 1,
        .risk = SQLITE_VTAB_INNOCUOUS,
        .required_count = 2,
        .arguments = {"restriction", "n"},

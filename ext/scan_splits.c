@@ -146,6 +146,7 @@ int tr_register_scan_splits(tr_host *host) {
       .declaration = "CREATE TABLE x(ordinal INTEGER, restriction TEXT, rows INTEGER,"
                      " \"table\" HIDDEN, n HIDDEN, key HIDDEN)",
       .column_count = 3,
+      .json_columns = 1 << 1,
       .risk = SQLITE_VTAB_DIRECTONLY,
       .required_count = 2,
       .arguments = {"table", "n", "key"},

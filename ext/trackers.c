@@ -272,6 +272,7 @@ int tr_register_trackers(tr_host *host) {
       .declaration = "CREATE TABLE x(name TEXT, kind TEXT, restriction TEXT, last_claimed,"
                      " last_attempted, fraction_consumed REAL, size REAL, done INTEGER)",
       .column_count = 8,
+      .json_columns = 1 << 2,
       .risk = SQLITE_VTAB_DIRECTONLY,
       .fill = fill_range_trackers,
   };

@@ -441,15 +441,19 @@ static void result_column(sqlite3_context *context, sqlite3_value *value,
   }
 }
 
+void tr_scan_restriction_value(const tr_scan_cursor *cursor, sqlite3_context *context) {
+  if (cursor->restriction == NULL) return;
+  sqlite3_result_value(context, cursor->restriction);
+  sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
+}
+
 static void result_hidden(tr_scan_cursor *cursor, sqlite3_context *context, int hidden) {
   tr_value key;
   switch (hidden) {
   case TR_SCAN_TRACKER:
     if (cursor->tracker != NULL) sqlite3_result_value(context, cursor->tracker);
     break;
-  case TR_SCAN_RESTRICTION:
-    if (cursor->restriction != NULL) sqlite3_result_value(context, cursor->restriction);
-    break;
+  case TR_SCAN_RESTRICTION: tr_scan_restriction_value(cursor, context); break;
   default: key = tr_value_blob(tr_tracked_scan_key(&cursor->scan)); tr_result_value(context, &key);
   }
 }

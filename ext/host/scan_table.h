@@ -127,6 +127,8 @@ int tr_scan_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan_tex
 int tr_scan_next(sqlite3_vtab_cursor *cursor);
 int tr_scan_eof(sqlite3_vtab_cursor *cursor);
 int tr_scan_column_value(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column);
+/* The restriction that was given, as JSON; without one NULL. */
+void tr_scan_restriction_value(const tr_scan_cursor *cursor, sqlite3_context *context);
 int tr_scan_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
 
 /* For a module's xOpen and xClose: makes a cursor ready, and releases what it owns. */

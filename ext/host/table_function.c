@@ -207,6 +207,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
   int columns = c->rows.column_count;
   if (i < columns) {
     tr_result_value(context, &c->rows.values[c->row * (size_t)columns + (size_t)i]);
+    int json_columns = ((table *)base->pVtab)->function->json_columns;
+    if ((json_columns >> i & 1) != 0) sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
   } else if (c->arguments[i - columns] != NULL) {
     sqlite3_result_value(context, c->arguments[i - columns]);
   }

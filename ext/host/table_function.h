@@ -21,6 +21,7 @@ typedef struct tr_table_function {
   const char *name;
   const char *declaration; /* CREATE TABLE x(visible columns, hidden columns) */
   int column_count;        /* visible ones */
+  int json_columns;        /* of these, a bit each: text that is JSON, and nests in json_array() */
   int risk;                /* SQLITE_VTAB_INNOCUOUS or SQLITE_VTAB_DIRECTONLY */
   int required_count;      /* arguments that must be given; the rest may be left out */
   const char *arguments[TR_TABLE_FUNCTION_MAX_ARGUMENTS + 1]; /* names; NULL ends */
