@@ -2,7 +2,7 @@
 ** Walking a scan table.
 **
 ** The way of a row: xFilter makes a statement reader (statement_reader.h) from the plan, or takes the one
-** that an earlier query left, if its table is still the same, and begins a tracked scan over it (tracked_scan.h); xNext advances that, which steps the inner
+** that an earlier query left, and begins a tracked scan over it (tracked_scan.h); xNext advances that, which steps the inner
 ** statement and claims the key; xColumn hands the inner statement's value on.
 **
 ** Text and blobs are copied from the inner row, never shared with it: SQLite may keep a value for longer
@@ -129,13 +129,11 @@ static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const
   tr_code code = TR_OK;
   char *conditions = build_conditions(table, terms, count, &parameter_count);
   if (conditions == NULL) return tr_error_no_memory(err);
-  int is_kept = cursor->inner.reader == NULL;
-  if (is_kept) exchange_inner(cursor, table);
+  if (cursor->inner.reader == NULL) exchange_inner(cursor, table);
   int is_ready = cursor->inner.reader != NULL && strcmp(cursor->inner.plan_text, plan_text) == 0 &&
                  strcmp(cursor->inner.conditions, conditions) == 0;
   if (is_ready) {
     sqlite3_free(conditions);
-    if (is_kept) code = tr_statement_reader_check(cursor->inner.reader, err);
   } else {
     tr_scan_inner_free(&cursor->inner);
     cursor->inner.conditions = conditions;
@@ -143,8 +141,8 @@ static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const
     code = cursor->inner.plan_text == NULL
                ? tr_error_no_memory(err)
                : create_reader(cursor, conditions, parameter_count, err);
+    if (code != TR_OK) tr_scan_inner_free(&cursor->inner);
   }
-  if (code != TR_OK) tr_scan_inner_free(&cursor->inner);
   int index = 1;
   for (int i = 0; i < count && code == TR_OK; i++) {
     for (int j = 0; j < terms[i].value_count && code == TR_OK; j++) {

@@ -367,7 +367,7 @@ tr_code tr_statement_reader_open(tr_statement_reader *reader, tr_bytes start, tr
       code = tr_key_segments_of_range(reader->source, start, end, &reader->segments, err);
     }
     if (code != TR_OK) return code;
-    if (reader->segments.count == 0) return TR_OK;
+    if (reader->segments.count == 0) return tr_statement_reader_check(reader, err);
   }
   reader->segment = 0;
   tr_code code = begin_segment(reader, err);

@@ -42,9 +42,8 @@ tr_code tr_statement_reader_create(sqlite3 *db, const tr_statement_request *requ
 void tr_statement_reader_free(tr_statement_reader *reader); /* NULL is fine */
 
 /*
-** Whether the table still is what `source` says: what whoever keeps a reader asks before the first open of a
-** new query. (While rows are read it is asked by `next`.) TR_INVALID_STATE: it is not; the reader is of no more
-** use.
+** Whether the table still is what `source` says. Whoever keeps a reader asks before he does anything with what
+** he knows of the table but open the reader, which asks by itself. TR_INVALID_STATE: it is not.
 */
 tr_code tr_statement_reader_check(tr_statement_reader *reader, tr_error *err);
 

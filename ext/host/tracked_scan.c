@@ -266,7 +266,9 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                           tr_statement_reader *statement_reader, const tr_scan_request *request,
                           tr_error *err) {
   int has_row = -1;
+  int looks_at_ends = request->tracker != NULL || request->may_grow;
   *scan = (tr_tracked_scan){0};
+  if (looks_at_ends && tr_statement_reader_check(statement_reader, err) != TR_OK) return -1;
   if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
     refuse_integers(request->function, "restriction", err);
   } else if (request->may_grow && set_limit(scan, statement_reader, err) != TR_OK) {
