@@ -21,6 +21,7 @@
 #include "group_by_fields_run.h"
 #include "host/collation.h"
 #include "host/hidden_arguments.h"
+#include "host/key_constraints.h"
 #include "host/schema_freshness.h"
 #include "parallel_group.h"
 #include "surfaces.h"
@@ -175,6 +176,7 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
     if (!c->usable || c->iColumn < 0 || c->iColumn >= plan->key_count || !is_condition(c->op))
       continue;
     if (!has_collation_of_key(info, i, &plan->keys[c->iColumn])) continue;
+    if (tr_constraint_may_be_of_pattern(info, i)) continue;
     info->aConstraintUsage[i].argvIndex = ++count;
     int is_in = 0;
 #if SQLITE_VERSION_NUMBER >= 3038000

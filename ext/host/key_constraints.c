@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "host/in_lists.h"
 #include "host/key_bytes.h"
 #include "range/byte_key.h"
 
@@ -72,6 +73,44 @@ tr_value tr_term_value(const tr_source_table *source, const tr_term *term, int i
   }
   tr_bytes least = {above_numbers, sizeof above_numbers};
   return tr_bytes_compare(value.bytes, least) < 0 ? tr_value_text(least) : value;
+}
+
+static uint8_t lower_case(uint8_t byte) {
+  return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + 'a' - 'A') : byte;
+}
+
+/*
+** SQLite adds one to the last byte, newer ones to the last character: what follows the byte that grew is then
+** the least of its kind.
+*/
+int tr_may_be_of_pattern(sqlite3_value *lower, sqlite3_value *upper) {
+  if (sqlite3_value_type(lower) != SQLITE_TEXT || sqlite3_value_type(upper) != SQLITE_TEXT)
+    return 0;
+  tr_bytes from = tr_value_of_sqlite(lower).bytes;
+  tr_bytes to = tr_value_of_sqlite(upper).bytes;
+  if (from.size != to.size || from.data == NULL || to.data == NULL) return 0;
+  size_t same = 0;
+  while (same < from.size && lower_case(from.data[same]) == lower_case(to.data[same])) same++;
+  if (same == from.size) return 0;
+  for (size_t i = same + 1; i < from.size; i++) {
+    if (from.data[i] != 0xbf || to.data[i] != 0x80) return 0;
+  }
+  return to.data[same] == from.data[same] + 1 || to.data[same] == lower_case(from.data[same]) + 1;
+}
+
+int tr_constraint_may_be_of_pattern(sqlite3_index_info *info, int i) {
+  sqlite3_value *upper = tr_constraint_value(info, i);
+  if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_LT) return 0;
+  if (upper == NULL && tr_in_lists_are_told()) return 0; /* a parameter, never of a pattern */
+  for (int j = 0; j < info->nConstraint; j++) {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[j];
+    if (c->iColumn != info->aConstraint[i].iColumn || c->op != SQLITE_INDEX_CONSTRAINT_GE) continue;
+    sqlite3_value *lower = tr_constraint_value(info, j);
+    if (upper == NULL || (lower != NULL && tr_may_be_of_pattern(lower, upper))) {
+      return !sqlite3_compileoption_used("LIKE_DOESNT_MATCH_BLOBS");
+    }
+  }
+  return 0;
 }
 
 static void append_column(const tr_source_table *source, const tr_term *term, sqlite3_str *sql) {

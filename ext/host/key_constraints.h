@@ -38,6 +38,7 @@ typedef struct tr_term {
   int column; /* of the source; -1: the rowid */
   tr_operator op;
   int is_binary;          /* compares BINARY, whatever the column's collation */
+  int may_be_of_pattern;  /* a TR_LT, see tr_may_be_of_pattern */
   sqlite3_value **values; /* one; with TR_IN any number; owned by whoever made the term */
   int value_count;
 } tr_term;
@@ -47,6 +48,18 @@ tr_operator tr_operator_of_constraint(int op);
 
 /* Whether the condition says just what SQLite's own check would say, whatever the value is. */
 int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op);
+
+/*
+** SQLite adds the range of a pattern's beginning to LIKE and GLOB: d >= 'A' and d < 'b' to d LIKE 'a%'. No blob is
+** below 'b', although one may be LIKE the pattern. (Tables of its own SQLite reads twice for that.) So where there
+** are blobs such an upper limit must not be passed on.
+**
+** The first says whether two values may have come so: texts of which the upper is the one behind the lower,
+** without case or with it. The second asks that of a constraint and all those on its column that may be its
+** lower limit. A host before 3.38 does not tell values: there every pair may.
+*/
+int tr_may_be_of_pattern(sqlite3_value *lower, sqlite3_value *upper);
+int tr_constraint_may_be_of_pattern(sqlite3_index_info *info, int i);
 
 /* The term's value `i` as the condition's parameter is to have it. */
 tr_value tr_term_value(const tr_source_table *source, const tr_term *term, int i);

@@ -292,7 +292,8 @@ static tr_code read_term(const tr_scan_table *table, const tr_scan_plan_term *pl
   tr_term *term = &arguments->terms[arguments->term_count];
   *term = (tr_term){.column = planned->column < 0 ? -1 : table->columns[planned->column].source,
                     .op = planned->op,
-                    .is_binary = planned->is_binary};
+                    .is_binary = planned->is_binary,
+                    .may_be_of_pattern = planned->may_be_of_pattern};
   if (planned->op == TR_IN) {
     arguments->term_count++;
     return read_list(table->db, value, term, err);
@@ -300,6 +301,57 @@ static tr_code read_term(const tr_scan_table *table, const tr_scan_plan_term *pl
   arguments->single[arguments->term_count] = value;
   term->values = &arguments->single[arguments->term_count++];
   term->value_count = 1;
+  return TR_OK;
+}
+
+/* Whether the key's first column has a blob, which is above all else: one descent. 1, 0, -1. */
+static int has_blob_keys(const tr_scan_table *table, int column, tr_error *err) {
+  sqlite3_stmt *stmt;
+  const tr_source_table *source = &table->source;
+  sqlite3_str *sql = sqlite3_str_new(table->db);
+  sqlite3_str_appendall(sql, "SELECT 1 FROM ");
+  tr_sql_append_table(sql, source->schema, source->name);
+  sqlite3_str_appendall(sql, " WHERE ");
+  tr_source_append_column(source, column, sql);
+  sqlite3_str_appendall(sql, " COLLATE BINARY >= x'' LIMIT 1");
+  if (tr_sql_prepare(table->db, sql, &stmt, err) != TR_OK) return -1;
+  int rc = sqlite3_step(stmt);
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) tr_error_of_sqlite(err, table->db, rc);
+  sqlite3_finalize(stmt);
+  return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
+}
+
+/* Whether the term is the upper one of a pair that may be of a pattern, and would take blobs away. 1, 0, -1. */
+static int excludes_blobs(const tr_scan_table *table, const scan_arguments *arguments, int i,
+                          tr_error *err) {
+  const tr_term *upper = &arguments->terms[i];
+  int has_lower = 0;
+  for (int j = 0; j < arguments->term_count && !has_lower; j++) {
+    const tr_term *lower = &arguments->terms[j];
+    has_lower = lower->op == TR_GE && lower->column == upper->column &&
+                tr_may_be_of_pattern(lower->values[0], upper->values[0]);
+  }
+  if (!has_lower) return 0;
+  const tr_source_key *key = &table->source.key;
+  int is_key = key->form != TR_KEY_ROWID && key->columns[0] == upper->column;
+  return is_key ? has_blob_keys(table, upper->column, err) : 1;
+}
+
+/* Leaves to SQLite what would take rows away that a pattern has. */
+static tr_code drop_terms_of_patterns(const tr_scan_table *table, scan_arguments *arguments,
+                                      tr_error *err) {
+  int i = 0;
+  while (i < arguments->term_count) {
+    tr_term *term = &arguments->terms[i];
+    int is_dropped = term->may_be_of_pattern ? excludes_blobs(table, arguments, i, err) : 0;
+    if (is_dropped < 0) return err->code;
+    if (is_dropped) {
+      int behind = --arguments->term_count - i;
+      memmove(term, term + 1, (size_t)behind * sizeof *term);
+    } else {
+      i++;
+    }
+  }
   return TR_OK;
 }
 
@@ -314,6 +366,7 @@ static tr_code read_arguments(const tr_scan_table *table, const tr_scan_plan *pl
     default: code = read_term(table, &plan->terms[i], argv[i], arguments, err);
     }
   }
+  if (code == TR_OK) code = drop_terms_of_patterns(table, arguments, err);
   if (code == TR_OK) {
     code = tr_terms_range(&table->source, arguments->terms, arguments->term_count,
                           &arguments->range, err);

@@ -30,8 +30,9 @@ static char *write_plan(const tr_scan_plan *plan) {
   sqlite3_str_appendf(text, "used=%llx", (unsigned long long)plan->used);
   for (int i = 0; i < plan->count; i++) {
     const tr_scan_plan_term *term = &plan->terms[i];
-    sqlite3_str_appendf(text, " %d:%s%s", term->column, words[term->op],
-                        term->is_binary ? ".binary" : "");
+    sqlite3_str_appendf(text, " %d:%s%s%s", term->column, words[term->op],
+                        term->is_binary ? ".binary" : "",
+                        term->may_be_of_pattern ? ".pattern" : "");
   }
   return sqlite3_str_finish(text);
 }
@@ -47,8 +48,10 @@ void tr_scan_plan_read(const char *text, tr_scan_plan *plan) {
       if (strlen(words[op]) == size && memcmp(words[op], at, size) == 0) term->op = (tr_operator)op;
     }
     at += size;
-    term->is_binary = *at == '.';
-    at += strcspn(at, " ");
+    for (; *at == '.'; at += strcspn(at + 1, " .") + 1) {
+      term->is_binary |= at[1] == 'b';
+      term->may_be_of_pattern |= at[1] == 'p';
+    }
   }
 }
 
@@ -137,7 +140,8 @@ static void note_other_term(key_terms *key, const tr_scan_column *column, tr_ope
 
 static void take(tr_scan_plan *plan, sqlite3_index_info *info, int i, int column, tr_operator op,
                  int is_binary, int omit) {
-  plan->terms[plan->count++] = (tr_scan_plan_term){column, op, is_binary};
+  plan->terms[plan->count++] =
+      (tr_scan_plan_term){.column = column, .op = op, .is_binary = is_binary};
   info->aConstraintUsage[i].argvIndex = plan->count;
   info->aConstraintUsage[i].omit = (unsigned char)omit;
 }
@@ -166,20 +170,11 @@ static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_sc
   if (op != TR_EQ) key->has_byte_key_range = 1;
 }
 
-/*
-** Newer SQLites add the range of a pattern's beginning to `d LIKE 'a%'`: d >= 'A' and d < 'b', which no blob
-** satisfies although it may be LIKE the pattern. What is a range of its own is left to SQLite, too, then.
-*/
-static int may_be_of_pattern(const sqlite3_index_info *info, int i, tr_operator op) {
-  if (op < TR_GT || op > TR_LE) return 0;
-  for (int j = 0; j < info->nConstraint; j++) {
-    int other = info->aConstraint[j].op;
-    if (info->aConstraint[j].iColumn == info->aConstraint[i].iColumn &&
-        (other == SQLITE_INDEX_CONSTRAINT_LIKE || other == SQLITE_INDEX_CONSTRAINT_GLOB)) {
-      return 1;
-    }
-  }
-  return 0;
+/* Whether the column may hold blobs, whatever rows there are. */
+static int may_hold_blobs(const tr_scan_table *table, int source) {
+  const tr_source_table *t = &table->source;
+  if (source < 0 || (t->key.form == TR_KEY_ROWID && place_in_key(table, source) == 0)) return 0;
+  return !t->is_strict || t->columns[source].affinity == TR_AFFINITY_BLOB;
 }
 
 static void take_column(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
@@ -188,7 +183,6 @@ static void take_column(const tr_scan_table *table, sqlite3_index_info *info, in
   int source = source_column(table, column);
   int is_binary;
   if (source < 0 && table->source.rowid_name == NULL) return;
-  if (may_be_of_pattern(info, i, op)) return;
   /* An older host may have a list behind =, and would scan once for each of its values. */
   if (key->has_tracker && op == TR_EQ && !tr_in_lists_are_told()) return;
   if (!can_compare(table, info, i, op, source, &is_binary)) return;
@@ -196,8 +190,10 @@ static void take_column(const tr_scan_table *table, sqlite3_index_info *info, in
     tr_take_in_list(info, i);
     op = TR_IN;
   }
-  int exact = op != TR_IN && tr_term_is_exact(&table->source, source, op);
+  int is_suspect = may_hold_blobs(table, source) && tr_constraint_may_be_of_pattern(info, i);
+  int exact = op != TR_IN && !is_suspect && tr_term_is_exact(&table->source, source, op);
   take(plan, info, i, column, op, is_binary, exact);
+  plan->terms[plan->count - 1].may_be_of_pattern = is_suspect;
   int place = place_in_key(table, source);
   int is_by_bytes = is_binary || sqlite3_stricmp(collation_of(table, source), "BINARY") == 0;
   if (place >= 0 && is_by_bytes && (op <= TR_LE || op == TR_IN)) {

@@ -86,6 +86,7 @@ typedef struct tr_scan_plan_term {
   int column; /* of the virtual table; -1: the rowid */
   tr_operator op;
   int is_binary;
+  int may_be_of_pattern; /* see tr_constraint_may_be_of_pattern */
 } tr_scan_plan_term;
 
 #define TR_SCAN_TERMS_MAX 40

@@ -245,7 +245,7 @@ enum { COMPARISONS = sizeof comparisons / sizeof comparisons[0] };
 static void append_term(sqlite3_str *sql, test_random *random, const key_kind *kind) {
   const char *column = any_column(random, kind);
   const char *operator= comparisons[test_random_below(random, COMPARISONS)];
-  switch (test_random_below(random, 12)) {
+  switch (test_random_below(random, 14)) {
   case 0:
     sqlite3_str_appendf(sql, "%s BETWEEN %s AND %s", column, literal(random), literal(random));
     break;
@@ -269,6 +269,8 @@ static void append_term(sqlite3_str *sql, test_random *random, const key_kind *k
                         any_column(random, kind), literal(random));
     break;
   case 8: sqlite3_str_appendf(sql, "%s GLOB %%s'a*'", column); break;
+  case 9: sqlite3_str_appendf(sql, "%s LIKE 'a%%%%' ESCAPE '!'", column); break;
+  case 10: sqlite3_str_appendf(sql, "%s COLLATE BINARY GLOB 'a*'", column); break;
   default: sqlite3_str_appendf(sql, "%s %s %s", column, operator, literal(random));
   }
 }

@@ -159,6 +159,73 @@ static void text_is_compared_with_numbers(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/*
+** SQLite makes a range of the beginning of a pattern, which only text can be in. Where it was not compiled with
+** LIKE_DOESNT_MATCH_BLOBS, blobs can be LIKE the pattern all the same.
+*/
+static void patterns_find_what_they_find_in_the_table(void **state) {
+  (void)state;
+  static const char *const sources[] = {
+      "t(k INTEGER PRIMARY KEY, x, y BLOB, z TEXT, n TEXT COLLATE NOCASE, i INT)",
+      "t(k INTEGER, x, y BLOB, z TEXT PRIMARY KEY, n TEXT COLLATE NOCASE, i INT) WITHOUT ROWID",
+      "t(k INTEGER, x, y BLOB PRIMARY KEY, z TEXT, n TEXT COLLATE NOCASE, i INT) WITHOUT ROWID",
+      "t(k INTEGER, x, y BLOB, z TEXT, n TEXT COLLATE NOCASE, i INT, PRIMARY KEY (x, z)) "
+      "WITHOUT ROWID"};
+  static const char *const tables[] = {"byte_key_scan(t)", "byte_key_scan(t)",
+                                       "byte_key_scan(t, key(byte_key(y)))", "byte_key_scan(t)"};
+  static const char *const rows[] = {"(1, 'ab', 'ab', 'ab', 'ab', 'ab'), (2, 'b', 'b', 'b', 'b', "
+                                     "'b'), (3, 'AB', 'AB', 'AB', 'AB', 'AB')",
+                                     "(4, x'6162', x'6162', x'6162', x'6162', x'6162'), (5, "
+                                     "x'4142', x'4142', x'4142', x'4142', x'4142')"};
+  static const char *const terms[] = {"%s GLOB 'a*'",
+                                      "%s GLOB 'a?'",
+                                      "%s LIKE 'a%%'",
+                                      "%s LIKE 'a%%' ESCAPE '!'",
+                                      "%s COLLATE BINARY GLOB 'a*'",
+                                      "%s COLLATE BINARY LIKE 'a%%'",
+                                      "like('a%%', %s, '!')",
+                                      "%s >= 'a' AND %s < 'b'",
+                                      "%s >= 'A' AND %s < 'b' COLLATE NOCASE",
+                                      "x = 'ab' AND %s GLOB 'a*'"};
+  static const char columns[] = "xyzni";
+  for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    sqlite3 *db = database_open(":memory:", 0);
+    char sql[400];
+    snprintf(sql, sizeof sql, "CREATE TABLE %s; CREATE VIRTUAL TABLE temp.s USING %s", sources[i],
+             tables[i]);
+    database_must(db, sql);
+    for (int step = 0; step < 4; step++) {
+      /* Without blobs, with them, and both with LIKE as it can be switched. */
+      if (step % 2 == 0) {
+        snprintf(sql, sizeof sql, "INSERT INTO t VALUES %s", rows[step / 2]);
+        database_must(db, sql);
+      }
+      database_must(db, step % 2 == 0 ? "PRAGMA case_sensitive_like = OFF"
+                                      : "PRAGMA case_sensitive_like = ON");
+      for (size_t j = 0; j < sizeof terms / sizeof *terms; j++) {
+        for (const char *column = columns; *column != '\0'; column++) {
+          char name[2] = {*column, '\0'};
+          char term[100], query[200], native[200];
+          snprintf(term, sizeof term, terms[j], name, name);
+          snprintf(query, sizeof query,
+                   "SELECT group_concat(k) FROM (SELECT k FROM s WHERE %s "
+                   "ORDER BY +k)",
+                   term);
+          snprintf(native, sizeof native,
+                   "SELECT group_concat(k) FROM (SELECT k FROM t WHERE %s "
+                   "ORDER BY +k)",
+                   term);
+          const char *expected = database_text(db, native);
+          const char *answer = database_text(db, query);
+          if (strcmp(answer, expected) != 0)
+            fail_msg("%s: '%s' and not '%s'", query, answer, expected);
+        }
+      }
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
 /* A failing statement of the caller's leaves the scan's tracker where it was, and usable. */
 static void the_callers_statement_fails(void **state) {
   (void)state;
@@ -183,6 +250,7 @@ int main(void) {
       cmocka_unit_test(a_table_is_filled_from_itself_by_name),
       cmocka_unit_test(outer_joins_keep_their_rows),
       cmocka_unit_test(text_is_compared_with_numbers),
+      cmocka_unit_test(patterns_find_what_they_find_in_the_table),
       cmocka_unit_test(the_callers_statement_fails),
   };
   return cmocka_run_group_tests_name("byte_key_scan in statements", tests, NULL, NULL);

@@ -428,9 +428,39 @@ static void test_refused_arguments(void **state) {
   }
 }
 
+/* A blob may be LIKE a pattern whose beginning SQLite makes a range of (host/key_constraints.h). */
+static void patterns_find_the_groups_that_they_fit(void **state) {
+  (void)state;
+  static const char *const terms[] = {"GLOB 'a*'", "LIKE 'a%'", "LIKE 'a%' ESCAPE '!'",
+                                      "COLLATE BINARY GLOB 'a*'", ">= 'a' AND %s < 'b'"};
+  database_must(db, "CREATE TABLE p(x, z TEXT);"
+                    "INSERT INTO p VALUES ('ab', 'ab'), (x'6162', x'6162'), ('b', 'b'), (5, 5);"
+                    "CREATE VIRTUAL TABLE temp.gx USING group_by_fields(p, by_field_names(x));"
+                    "CREATE VIRTUAL TABLE temp.gz USING group_by_fields(p, by_field_names(z))");
+  for (int is_sensitive = 0; is_sensitive < 2; is_sensitive++) {
+    database_must(db, is_sensitive ? "PRAGMA case_sensitive_like = ON"
+                                   : "PRAGMA case_sensitive_like = OFF");
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+      for (const char *column = "xz"; *column != '\0'; column++) {
+        char name[2] = {*column, '\0'};
+        char term[60], groups[200], native[200];
+        snprintf(term, sizeof term, terms[i], name);
+        snprintf(groups, sizeof groups, "SELECT count(*) FROM g%s WHERE %s %s", name, name, term);
+        snprintf(native, sizeof native,
+                 "SELECT count(DISTINCT hex(%s) || typeof(%s)) FROM p WHERE "
+                 "%s %s",
+                 name, name, name, term);
+        int64_t expected = database_integer(db, native);
+        if (database_integer(db, groups) != expected) fail_msg("%s", groups);
+      }
+    }
+  }
+}
+
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
   const struct CMUnitTest tests[] = {
+      TEST(patterns_find_the_groups_that_they_fit),
       TEST(test_answers),
       TEST(test_only_what_is_looked_at),
       TEST(test_samples_repeat),
