@@ -104,7 +104,8 @@ static tr_code walk(split_work *work, int64_t n, int64_t count, tr_error *err) {
     int64_t begin = begin_of(i - 1, n, count);
     int64_t end = begin_of(i, n, count);
     tr_bytes bound = none;
-    for (; i < n && row <= end && code == TR_OK; row++) {
+    /* The first row is met even where all are one piece: what cannot be a key lies there. */
+    for (; (i < n || row == 0) && row <= end && code == TR_OK; row++) {
       int has_row = tr_statement_reader_next(work->reader, &position, err);
       if (has_row < 0) code = err->code;
       if (has_row == 0) {

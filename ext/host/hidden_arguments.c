@@ -24,14 +24,21 @@ static const char *comparison_text(int op) {
   return NULL;
 }
 
-static int is_given(const sqlite3_index_info *info, int column) {
+static int has_constraint(const sqlite3_index_info *info, int column, int op) {
   for (int i = 0; i < info->nConstraint; i++) {
-    if (info->aConstraint[i].iColumn == column &&
-        info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
-      return 1;
-    }
+    if (info->aConstraint[i].iColumn == column && info->aConstraint[i].op == op) return 1;
   }
   return 0;
+}
+
+static int is_given(const sqlite3_index_info *info, int column) {
+  return has_constraint(info, column, SQLITE_INDEX_CONSTRAINT_EQ);
+}
+
+/* What SQLite makes of a pattern's beginning comes before the pattern, or instead of it. */
+static int may_be_pattern(const sqlite3_index_info *info, int column) {
+  return has_constraint(info, column, SQLITE_INDEX_CONSTRAINT_GE) &&
+         has_constraint(info, column, SQLITE_INDEX_CONSTRAINT_LT);
 }
 
 static int refuse(sqlite3_vtab *vtab, char *message) {
@@ -52,6 +59,7 @@ int tr_hidden_arguments_check(const tr_hidden_arguments *arguments, sqlite3_vtab
                                           arguments->function, name));
     }
     if (comparison != NULL && !is_given(info, info->aConstraint[i].iColumn)) {
+      if (may_be_pattern(info, info->aConstraint[i].iColumn)) comparison = "a range or a pattern";
       return refuse(vtab, sqlite3_mprintf("%s(): argument %s is given by =, not by %s",
                                           arguments->function, name, comparison));
     }

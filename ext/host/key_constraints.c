@@ -4,6 +4,7 @@
 #include "host/key_constraints.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "host/in_lists.h"
 #include "host/key_bytes.h"
@@ -183,6 +184,7 @@ typedef struct column_limits {
   int has_upper;
   int is_above; /* > lower */
   int is_below; /* < upper */
+  int is_never; /* what is compared with NULL is never true */
 } column_limits;
 
 /* The value that a term compares the column with, after its affinity; 0: it limits nothing. */
@@ -213,7 +215,10 @@ static void limit_upper(column_limits *limits, const tr_value *value, int is_bel
   limits->has_upper = 1;
 }
 
-/* The least and the greatest of a list; NULL equals nothing and counts for nothing. */
+/*
+** The least and the greatest of a list; NULL equals nothing and counts for nothing, and a list of nothing else is
+** never true.
+*/
 static void limit_list(const tr_source_table *source, const tr_term *term, column_limits *limits) {
   tr_value least, greatest;
   int has_one = 0;
@@ -225,6 +230,7 @@ static void limit_list(const tr_source_table *source, const tr_term *term, colum
     if (!has_one || tr_value_compare(&value, &greatest) > 0) greatest = value;
     has_one = 1;
   }
+  limits->is_never |= !has_one;
   if (!has_one) return;
   limit_lower(limits, &least, 0);
   limit_upper(limits, &greatest, 0);
@@ -246,6 +252,7 @@ static column_limits limits_of(const tr_source_table *source, int column, int is
     if (!is_it || !is_by_bytes(source, term)) continue;
     if (term->op == TR_IN) limit_list(source, term, &limits);
     if (term->op > TR_LE && term->op != TR_IS) continue;
+    limits.is_never |= term->op <= TR_LE && sqlite3_value_type(term->values[0]) == SQLITE_NULL;
     if (!comparable_value(source, term, 0, &value)) continue;
     if (term->op != TR_LT && term->op != TR_LE) limit_lower(&limits, &value, term->op == TR_GT);
     if (term->op != TR_GT && term->op != TR_GE) limit_upper(&limits, &value, term->op == TR_LT);
@@ -280,23 +287,24 @@ static int rowid_at_least(const tr_value *value, int is_above, int64_t *rowid) {
   return 1;
 }
 
-/* Appends the key of the least rowid that satisfies the limit; what none satisfies cuts nothing. */
-static tr_code append_rowid_key(const tr_value *value, int is_above, tr_buffer *key,
-                                tr_error *err) {
-  int64_t rowid;
+static tr_code append_rowid_key(int64_t rowid, tr_buffer *key, tr_error *err) {
   uint8_t bytes[TR_ROWID_KEY_SIZE];
-  if (!rowid_at_least(value, is_above, &rowid)) return TR_OK;
   tr_byte_key_of_rowid(rowid, bytes);
   return tr_buffer_append(key, (tr_bytes){bytes, sizeof bytes}, err);
 }
 
-static tr_code rowid_range(const column_limits *limits, tr_buffer *start, tr_buffer *end,
-                           tr_error *err) {
+static tr_code rowid_range(column_limits *limits, tr_buffer *start, tr_buffer *end, tr_error *err) {
   tr_code code = TR_OK;
-  if (limits->has_lower) code = append_rowid_key(&limits->lower, limits->is_above, start, err);
+  int64_t rowid;
+  if (limits->has_lower && rowid_at_least(&limits->lower, limits->is_above, &rowid)) {
+    code = append_rowid_key(rowid, start, err);
+  } else {
+    limits->is_never |= limits->has_lower;
+  }
   /* The end is the least rowid that is too great. */
-  if (code == TR_OK && limits->has_upper) {
-    code = append_rowid_key(&limits->upper, !limits->is_below, end, err);
+  if (code == TR_OK && limits->has_upper &&
+      rowid_at_least(&limits->upper, !limits->is_below, &rowid)) {
+    code = append_rowid_key(rowid, end, err);
   }
   return code;
 }
@@ -351,11 +359,11 @@ tr_code tr_terms_range(const tr_source_table *source, const tr_term *terms, int 
     }
     code = tuple_range(source, prefix, equal, &limits, &start, &end, err);
   }
-  /* Limits that contradict each other leave nothing, at a place that is a range all the same. */
-  if (code == TR_OK && end.size > 0 &&
-      tr_bytes_compare(tr_buffer_bytes(&start), tr_buffer_bytes(&end)) > 0) {
-    code = tr_buffer_set(&end, tr_buffer_bytes(&start), err);
-  }
+  /* What is never true leaves nothing, at a place that is a range all the same. */
+  int is_never = limits.is_never || (end.size > 0 && tr_bytes_compare(tr_buffer_bytes(&start),
+                                                                      tr_buffer_bytes(&end)) > 0);
+  if (code == TR_OK && is_never && start.size == 0) code = tr_buffer_append_byte(&start, 0, err);
+  if (code == TR_OK && is_never) code = tr_buffer_set(&end, tr_buffer_bytes(&start), err);
   if (code == TR_OK) {
     code = tr_byte_key_range_init(range, tr_buffer_bytes(&start), tr_buffer_bytes(&end), err);
   }

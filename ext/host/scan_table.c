@@ -62,6 +62,14 @@ static tr_code add_named_column(tr_scan_table *table, const tr_argument *item, t
 
 static tr_code choose_columns(tr_scan_table *table, const tr_argument_list *chosen, tr_error *err) {
   int count = chosen->count > 0 ? chosen->count : table->source.column_count;
+  int limit = sqlite3_limit(table->db, SQLITE_LIMIT_COLUMN, -1);
+  if (count > limit - TR_SCAN_HIDDEN_COLUMNS) {
+    return tr_error_set(err, TR_TOO_BIG,
+                        "%s: %s.%s: %d columns and %d hidden ones; this connection allows %d: "
+                        "choose some with columns(...)",
+                        table->function, table->source.schema, table->source.name, count,
+                        TR_SCAN_HIDDEN_COLUMNS, limit);
+  }
   table->columns = tr_malloc((size_t)count * sizeof *table->columns);
   if (table->columns == NULL) return tr_error_no_memory(err);
   tr_code code = TR_OK;

@@ -84,34 +84,52 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
 }
 
 /*
-** Of its two names the one that its columns can be called by. Releases differ in whether the newer one works;
-** the older one does in all.
+** The tables of schemas, which none of them lists, under all their names; `own` is the one that their columns can be
+** called by. (Releases differ in whether the newer ones work.) temp's has names of its own, and the others', too.
 */
-static const char *name_of_schema_table(const char *table) {
-  if (sqlite3_stricmp(table, "sqlite_schema") == 0) return "sqlite_master";
-  return sqlite3_stricmp(table, "sqlite_temp_schema") == 0 ? "sqlite_temp_master" : table;
+static const struct {
+  const char *name;
+  const char *own;
+  int is_of_temp;
+} schema_tables[] = {
+    {"sqlite_master", "sqlite_master", 0},
+    {"sqlite_schema", "sqlite_master", 0},
+    {"sqlite_temp_master", "sqlite_temp_master", 1},
+    {"sqlite_temp_schema", "sqlite_temp_master", 1},
+};
+
+enum { SCHEMA_TABLES = sizeof schema_tables / sizeof schema_tables[0] };
+
+static tr_code set_found(tr_source_table *source, const char *schema, const char *table,
+                         table_entry *entry, tr_error *err) {
+  entry->is_found = 1;
+  source->schema = copy_of(schema);
+  source->name = copy_of(table);
+  return source->schema == NULL || source->name == NULL ? tr_error_no_memory(err) : TR_OK;
 }
 
-/*
-** Tables that no sqlite_master lists: itself, in each schema, and the eponymous ones of modules, in none.
-*/
+/* Tables that no sqlite_master lists: itself, in each schema, and the eponymous ones of modules, in none. */
 static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *schema,
                             const char *table, table_entry *entry, tr_error *err) {
-  int is_schema_table = sqlite3_strnicmp(table, "sqlite_", 7) == 0;
-  if (schema != NULL && !is_schema_table) return TR_OK;
+  for (size_t i = 0; i < SCHEMA_TABLES; i++) {
+    if (sqlite3_stricmp(table, schema_tables[i].name) != 0) continue;
+    int is_temp = schema != NULL && sqlite3_stricmp(schema, "temp") == 0;
+    if (is_temp || (schema == NULL && schema_tables[i].is_of_temp)) {
+      return set_found(source, "temp", "sqlite_temp_master", entry, err);
+    }
+    if (schema_tables[i].is_of_temp) return TR_OK;
+    return set_found(source, schema == NULL ? "main" : schema, schema_tables[i].own, entry, err);
+  }
+  if (schema != NULL) return TR_OK;
   sqlite3_stmt *stmt;
   tr_code code =
       prepare(db, "SELECT count(*) FROM pragma_table_xinfo(?1)", table, NULL, &stmt, err);
   if (code != TR_OK) return code;
   int rc = sqlite3_step(stmt);
-  if (rc == SQLITE_ROW && sqlite3_column_int(stmt, 0) > 0) {
-    entry->is_found = 1;
-    entry->is_virtual = !is_schema_table;
-    source->schema = copy_of(schema == NULL ? "main" : schema);
-    source->name = copy_of(is_schema_table ? name_of_schema_table(table) : table);
-    if (source->schema == NULL || source->name == NULL) rc = SQLITE_NOMEM;
-  }
-  return finish(db, stmt, rc, err);
+  entry->is_virtual = 1;
+  int is_there = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0) > 0;
+  code = finish(db, stmt, rc, err);
+  return code == TR_OK && is_there ? set_found(source, "main", table, entry, err) : code;
 }
 
 /* Looks in the order in which SQLite does: temp, main, then as attached. */

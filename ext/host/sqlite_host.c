@@ -308,8 +308,17 @@ static int read_integer(tr_bytes text, int64_t *integer) {
   return 1;
 }
 
+/* Newer releases read a number as far as the first zero byte; to older ones that byte is no part of one. */
+static tr_bytes readable_as_number(tr_bytes text) {
+  enum { FIRST_TO_STOP = 3052000 };
+  if (text.size == 0 || sqlite3_libversion_number() < FIRST_TO_STOP) return text;
+  const uint8_t *zero = memchr(text.data, 0, text.size);
+  return zero == NULL ? text : (tr_bytes){text.data, (size_t)(zero - text.data)};
+}
+
 int tr_spelled_number(sqlite3_value *value, tr_bytes text, tr_value *number) {
   size_t start = 0, at, end;
+  text = readable_as_number(text);
   while (start < text.size && is_space(text.data[start])) start++;
   at = start;
   if (at < text.size && (text.data[at] == '-' || text.data[at] == '+')) at++;

@@ -187,3 +187,43 @@ CREATE VIRTUAL TABLE temp.gc USING byte_key_scan(generated, key(c, d));
 SELECT typeof(d) AS type, d / 2 AS half, d FROM ga WHERE d / 2 > 1;
 SELECT typeof(d) AS type, d / 2 AS half, byte_key = byte_key(c, d) AS has_key FROM gc WHERE d > 2.5;
 SELECT row FROM byte_key_scan('generated', 'a, c');
+
+.print '# what is never true of a key leaves an empty range'
+CREATE TABLE never(k INTEGER PRIMARY KEY, u TEXT UNIQUE);
+INSERT INTO never VALUES (1, 'a'), (2, 'b');
+CREATE VIRTUAL TABLE temp.nk USING byte_key_scan(never);
+CREATE VIRTUAL TABLE temp.nu USING byte_key_scan(never, key(u));
+SELECT k FROM nk WHERE tracker = 'n1' AND k > 'zzz';
+SELECT k FROM nk WHERE tracker = 'n2' AND k = NULL;
+SELECT k FROM nk WHERE tracker = 'n3' AND k >= x'00' AND k < 5;
+SELECT k FROM nk WHERE tracker = 'n4' AND k > 9223372036854775807;
+SELECT k FROM nu WHERE tracker = 'n5' AND u <= NULL;
+SELECT k FROM nu WHERE tracker = 'n6' AND u > 'b' AND u < 'a';
+SELECT k FROM nk WHERE tracker = 'n7' AND k < 'zzz';
+SELECT k FROM nu WHERE tracker = 'n8' AND u IS NULL;
+SELECT name, restriction, done FROM range_trackers WHERE name GLOB 'n?' ORDER BY name;
+SELECT tracker_close(name) FROM range_trackers WHERE name GLOB 'n?';
+
+.print '# a tracker is not a pattern'
+SELECT k FROM nk WHERE tracker LIKE 'q';
+SELECT k FROM nk WHERE tracker GLOB 'q*';
+SELECT k FROM nk WHERE tracker >= 'q';
+
+.print '# the tables of schemas, by all their names'
+SELECT row ->> 'name' FROM byte_key_scan('temp.sqlite_master') WHERE row ->> 'name' = 'nk';
+SELECT row ->> 'name' FROM byte_key_scan('temp.sqlite_schema') WHERE row ->> 'name' = 'nk';
+SELECT row ->> 'name' FROM byte_key_scan('sqlite_temp_schema') WHERE row ->> 'name' = 'nk';
+SELECT row ->> 'name' FROM byte_key_scan('sqlite_temp_master') WHERE row ->> 'name' = 'nk';
+SELECT row ->> 'name' FROM byte_key_scan('main.sqlite_schema') WHERE row ->> 'name' = 'never';
+SELECT row FROM byte_key_scan('main.sqlite_temp_master');
+
+.print '# a table of the same name as its source, and one of too many columns'
+CREATE VIRTUAL TABLE temp.never USING byte_key_scan(never);
+CREATE VIRTUAL TABLE temp.never USING byte_key_scan(main.never);
+SELECT hex(byte_key), u FROM temp.never;
+DROP TABLE temp.never;
+CREATE TABLE wide(a, b, c, d, e, f, g, h, i, j, k, l);
+.limit column 14
+CREATE VIRTUAL TABLE temp.w USING byte_key_scan(wide);
+CREATE VIRTUAL TABLE temp.w USING byte_key_scan(wide, columns(a, c));
+.limit column 2000

@@ -72,4 +72,10 @@ SELECT * FROM scan_splits('counts', 2);
 SELECT * FROM scan_splits('a', 2, 'v');
 SELECT * FROM scan_splits('a', 2, 'k,');
 SELECT * FROM scan_splits('a', 2, 5);
+.print '# a key that is none is met in one part, too'
+CREATE TABLE mixed(k BLOB UNIQUE);
+INSERT INTO mixed VALUES (5), (x'61');
+SELECT * FROM scan_splits('mixed', 1, 'k');
+SELECT * FROM scan_splits('mixed', 2, 'k');
+SELECT restriction, rows FROM scan_splits('mixed', 1, 'byte_key(k)');
 SELECT count(*) AS "nothing equals NULL" FROM scan_splits('a', NULL);

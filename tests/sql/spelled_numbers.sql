@@ -3,7 +3,8 @@
 CREATE TABLE n(x);
 INSERT INTO n VALUES ('1'), (' 12 '), ('1.0'), ('1e3'), ('9223372036854775807'), ('9223372036854775808'),
   ('-9223372036854775808'), ('-9223372036854775809'), ('+5'), ('.5'), ('5.'), ('.'), ('1e'), ('1x'), (''), ('0x10'),
-  (char(9) || '7' || char(10)), ('00012'), ('1_0'), ('inf'), ('-0'), ('1e+'), ('- 1'), ('1 2'), (char(11) || '3');
+  (char(9) || '7' || char(10)), ('00012'), ('1_0'), ('inf'), ('-0'), ('1e+'), ('- 1'), ('1 2'), (char(11) || '3'),
+  (CAST(x'3100' AS TEXT)), (CAST(x'31200020' AS TEXT)), (CAST(x'310061' AS TEXT)), (CAST(x'003100' AS TEXT));
 CREATE TABLE own AS SELECT x, sum(x) AS s FROM n GROUP BY x;
 CREATE TABLE states AS SELECT x, extract_output(sum_accumulator(x)) AS s FROM n GROUP BY x;
 CREATE VIRTUAL TABLE temp.groups USING group_by_fields(n, by_field_names(x), sum(x) AS s);
@@ -25,6 +26,13 @@ SELECT group_concat(b) FROM k WHERE b IN ('1', '2.5', '.5', '1e1', 'x', '3 x');
 SELECT group_concat(b) FROM by_b WHERE b > '8.0' AND b < ' 9.5';
 SELECT group_concat(value) FROM counting_input(20) WHERE value IN ('3', ' 4 ', '5.0', '7x', '1e1');
 SELECT group_concat(value) FROM counting_input(20) WHERE value > '15' AND value < '17.5';
+
+-- Whether a zero byte ends a number or spoils it, SQLite has changed.
+SELECT (SELECT count(*) FROM by_a WHERE a = v) = (SELECT count(*) FROM k WHERE a = v) AS equal,
+       (SELECT count(*) FROM by_a WHERE a > v) = (SELECT count(*) FROM k WHERE a > v) AS above,
+       (SELECT count(*) FROM by_b WHERE b < v) = (SELECT count(*) FROM k WHERE b < v) AS below,
+       (SELECT count(*) FROM counting_input(20) WHERE value < v) = (SELECT count(*) FROM k WHERE a < v) AS counted
+  FROM (SELECT CAST(x'3300' AS TEXT) AS v UNION ALL SELECT CAST(x'330034' AS TEXT) UNION ALL SELECT CAST(x'33200020' AS TEXT));
 
 -- Text out of a numeric column: beside it, what spells a number in a TEXT column is one, and below all text.
 CREATE TABLE texts(k TEXT PRIMARY KEY, d TEXT COLLATE NOCASE) WITHOUT ROWID;
