@@ -227,3 +227,17 @@ CREATE TABLE wide(a, b, c, d, e, f, g, h, i, j, k, l);
 CREATE VIRTUAL TABLE temp.w USING byte_key_scan(wide);
 CREATE VIRTUAL TABLE temp.w USING byte_key_scan(wide, columns(a, c));
 .limit column 2000
+
+.print '# what narrows a scan, seen in the range of its tracker'
+CREATE TABLE untyped(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID;
+CREATE TABLE typed(a INT, b INT, PRIMARY KEY (a, b)) WITHOUT ROWID;
+INSERT INTO untyped SELECT 1, value FROM counting_input(9);
+INSERT INTO typed SELECT * FROM untyped;
+CREATE VIRTUAL TABLE temp.scan_untyped USING byte_key_scan(untyped);
+CREATE VIRTUAL TABLE temp.scan_typed USING byte_key_scan(typed);
+SELECT b FROM scan_untyped WHERE tracker = 'by a and b, untyped' AND a = 1 AND b = 5;
+SELECT b FROM scan_untyped WHERE tracker = 'by byte_key, untyped' AND byte_key = byte_key(1, 5);
+SELECT b FROM scan_typed WHERE tracker = 'by a and b' AND a = 1 AND b = 5;
+SELECT group_concat(b) FROM scan_typed WHERE tracker = 'by a row value' AND (a, b) > (1, 5);
+SELECT group_concat(b) FROM scan_typed WHERE tracker = 'by byte_key' AND byte_key > byte_key(1, 5);
+SELECT name, restriction FROM range_trackers WHERE name LIKE 'by %' ORDER BY name;
