@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
 
 struct tr_row_list {
@@ -25,6 +27,7 @@ typedef struct table {
 typedef struct cursor {
   sqlite3_vtab_cursor base;
   sqlite3_value *arguments[TR_TABLE_FUNCTION_MAX_ARGUMENTS]; /* copies; NULL: not given */
+  uint64_t hash;                                             /* of the arguments */
   tr_row_list rows;
   size_t row;
 } cursor;
@@ -154,14 +157,31 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
   return SQLITE_OK;
 }
 
+/* A hash of the argument and of all before it; 4 and 4.0 are one argument. */
+static uint64_t hash_argument(sqlite3_value *argument, int number, uint64_t before) {
+  tr_value value = tr_value_of_sqlite(argument);
+  uint8_t word[8];
+  int64_t integer;
+  if (value.type == TR_REAL && tr_real_is_integer(value.real, &integer)) {
+    value = tr_value_integer(integer);
+  }
+  if (value.type == TR_INTEGER) tr_store_u64(word, (uint64_t)value.integer);
+  if (value.type == TR_REAL) tr_store_double(word, value.real);
+  tr_bytes bytes = value.type >= TR_TEXT ? value.bytes : (tr_bytes){word, sizeof word};
+  return tr_hash128_of(bytes, before + 8 * (uint64_t)number + (uint64_t)value.type).low;
+}
+
 /* Keeps the arguments that the mask says are given. */
 static tr_code keep_arguments(cursor *c, int mask, sqlite3_value **argv, tr_error *err) {
   const tr_table_function *function = ((table *)c->base.pVtab)->function;
   forget_arguments(c);
+  c->hash = 0;
   for (int i = 0; function->arguments[i] != NULL; i++) {
     if ((mask & 1 << i) != 0) {
       c->arguments[i] = sqlite3_value_dup(*argv++);
       if (c->arguments[i] == NULL) return tr_error_no_memory(err);
+      if (sqlite3_value_type(c->arguments[i]) == SQLITE_NULL) continue; /* there will be no rows */
+      c->hash = hash_argument(c->arguments[i], i, c->hash);
     } else if (i < function->required_count) {
       return tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s is missing", function->name,
                           function->arguments[i]);
@@ -215,8 +235,13 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
   return SQLITE_OK;
 }
 
+/*
+** By its rowid SQLite knows a row again that several scans of an OR find. Their arguments may differ, and
+** rows of different arguments must not be taken for one another.
+*/
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
-  *id = (sqlite3_int64)((cursor *)base)->row + 1;
+  const cursor *c = (cursor *)base;
+  *id = (sqlite3_int64)(c->hash + c->row + 1);
   return SQLITE_OK;
 }
 

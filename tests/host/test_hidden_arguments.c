@@ -161,7 +161,8 @@ static void table_functions_too(void **state) {
     const char *query;
     const char *answer;
   } cases[] = {
-      {"SELECT group_concat(ordinal) FROM range_split(" RANGE ", 4) WHERE ordinal = 0 OR rowid = 4",
+      {"SELECT group_concat(ordinal) FROM range_split(" RANGE
+       ", 4) WHERE ordinal = 0 OR ordinal > 2",
        "0,3"},
       {"SELECT group_concat(ordinal) FROM range_split(" RANGE ", 4) WHERE ordinal < 1 OR "
        "restriction = '{\"from\":25,\"to\":50}'",
@@ -171,7 +172,14 @@ static void table_functions_too(void **state) {
        "5,7"},
       {"SELECT count(*) FROM range_split WHERE (range = " RANGE " AND n = 4) OR "
        "(range = " RANGE " AND n = 2)",
+       "6"},
+      {"SELECT count(*) FROM range_split WHERE (range = " RANGE " AND n = 4) OR "
+       "(range = " RANGE " AND n = 4.0 AND ordinal < 2)",
        "4"},
+      {"SELECT group_concat(value) FROM byte_key_values WHERE (key = byte_key(5) AND ordinal = 0) "
+       "OR "
+       "(key = byte_key(6) AND ordinal < 1)",
+       "5,6"},
       {"SELECT count(*) FROM range_split WHERE range = " RANGE " AND (n = 4 OR n = 2)", "6"},
       {"SELECT count(*) FROM t JOIN range_split(" RANGE ", 4) WHERE ordinal = a OR ordinal = a + 1",
        "7"},
