@@ -49,9 +49,9 @@ typedef struct group_cursor {
   tr_group_plan ad_hoc_plan;
   const tr_group_plan *plan;
   tr_group_result *result;
-  uint64_t outputs; /* that the result has */
-  int is_whole;     /* the result has all groups: conditions or not, it will do */
-  int was_in_vain;  /* the last conditions did not save a scan of the whole table */
+  int is_whole;        /* the result has all groups: conditions or not, it will do */
+  int was_in_vain;     /* the last conditions did not save a scan of the whole table */
+  uint64_t equal_keys; /* those that an = compares, a bit each */
   tr_grouping_cursor at;
   const tr_group *group; /* NULL: the end */
 } group_cursor;
@@ -158,6 +158,9 @@ static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
   return used;
 }
 
+/* Conditions on key fields behind the 64th are left to SQLite. */
+#define CONDITION_KEYS 64
+
 /*
 ** The plan of a scan is text: the outputs as a number, then a number and a space for each condition,
 ** key * 1000 + op, or that with a minus sign where all values of an IN come at once.
@@ -173,8 +176,8 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   int constraints = tr_group_plan_has_foreign_collation(plan) ? 0 : info->nConstraint;
   for (int i = 0; i < constraints; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-    if (!c->usable || c->iColumn < 0 || c->iColumn >= plan->key_count || !is_condition(c->op))
-      continue;
+    if (!c->usable || c->iColumn < 0 || c->iColumn >= plan->key_count) continue;
+    if (c->iColumn >= CONDITION_KEYS || !is_condition(c->op)) continue;
     if (!has_collation_of_key(info, i, &plan->keys[c->iColumn])) continue;
     if (tr_constraint_may_be_of_pattern(info, i)) continue;
     info->aConstraintUsage[i].argvIndex = ++count;
@@ -185,7 +188,7 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
     }
 #endif
     sqlite3_str_appendf(text, " %s%d", is_in ? "-" : "", c->iColumn * 1000 + c->op);
-    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && !is_in && c->iColumn < 63) {
+    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && !is_in) {
       equal_keys |= UINT64_C(1) << c->iColumn;
       equal++;
     }
@@ -320,6 +323,18 @@ static int read_condition(const tr_group_plan *plan, long code, sqlite3_value *v
   return rc;
 }
 
+/* The keys that an = compares, a bit each. */
+static uint64_t read_equal_keys(const char *text, int argc) {
+  uint64_t keys = 0;
+  for (int i = 0; i < argc; i++) {
+    char *rest;
+    long code = labs(strtol(text, &rest, 10));
+    text = rest;
+    if (code % 1000 == SQLITE_INDEX_CONSTRAINT_EQ) keys |= UINT64_C(1) << code / 1000;
+  }
+  return keys;
+}
+
 /* Reads the plan's text (see best_index_created) behind the number of the outputs. */
 static int read_conditions(const tr_group_plan *plan, char *text, sqlite3_value **argv, int argc,
                            tr_group_condition **conditions, int *count) {
@@ -358,9 +373,23 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
   return SQLITE_OK;
 }
 
+/*
+** Whether the group is NULL where an = compares. It cannot pass then, but before 3.38 SQLite, which has a scan for
+** each value of an IN, lets it when it looks at the row again.
+*/
+static int is_null_where_equal(const group_cursor *cursor) {
+  for (int i = 0; i < cursor->plan->key_count && i < CONDITION_KEYS; i++) {
+    if (!(cursor->equal_keys >> i & 1)) continue;
+    if (tr_group_result_key(cursor->result, cursor->group, i).type == TR_NULL) return 1;
+  }
+  return 0;
+}
+
 static int next(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
-  cursor->group = tr_grouping_next(tr_group_result_groups(cursor->result), &cursor->at);
+  do {
+    cursor->group = tr_grouping_next(tr_group_result_groups(cursor->result), &cursor->at);
+  } while (cursor->group != NULL && is_null_where_equal(cursor));
   return SQLITE_OK;
 }
 
@@ -375,14 +404,15 @@ static void rewind_groups(group_cursor *cursor) {
 
 static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *text, int argc,
                           sqlite3_value **argv) {
+  char *rest;
+  tr_group_request request = {.outputs = strtoull(text, &rest, 10)};
   cursor->plan = &vtab->plan;
+  cursor->equal_keys = read_equal_keys(rest, argc);
   if (cursor->result != NULL && cursor->is_whole) {
     rewind_groups(cursor);
     return SQLITE_OK;
   }
   drop_result(cursor);
-  char *rest;
-  tr_group_request request = {.outputs = strtoull(text, &rest, 10)};
   tr_group_condition *conditions = NULL;
   int count = 0, scanned_whole = 0, rc = SQLITE_OK;
   tr_error err = {0};

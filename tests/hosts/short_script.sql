@@ -7,3 +7,7 @@ SELECT count(*), sum(a) FROM s WHERE a >= 10;
 SELECT tracker_open('w', offset_range(0, 10)), tracker_try_claim('w', 3), tracker_try_split('w', 0.5);
 CREATE VIRTUAL TABLE temp.g USING group_by_fields(t, by_field_names(b), count(*) AS n, sum(a) AS total);
 SELECT b, n, total FROM g ORDER BY b;
+CREATE TABLE u(b);
+INSERT INTO u VALUES (NULL), (1), (2);
+CREATE VIRTUAL TABLE temp.gu USING group_by_fields(u, by_field_names(b), count(*) AS n);
+SELECT b, n FROM gu WHERE b IN (1, 2, 7) ORDER BY b;
