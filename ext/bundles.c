@@ -13,9 +13,6 @@
 #include "key_record.h"
 #include "range/byte_key.h"
 
-/* TR_BUNDLE_MOST. */
-static const int64_t MOST = INT64_C(9007199254740992);
-
 const char *const tr_bundle_state_names[TR_BUNDLE_STATES] = {
     [TR_BUNDLE_PENDING] = "pending",
     [TR_BUNDLE_CLAIMED] = "claimed",
@@ -23,7 +20,8 @@ const char *const tr_bundle_state_names[TR_BUNDLE_STATES] = {
     [TR_BUNDLE_FAILED] = "failed",
 };
 
-/* In the order of the columns in job.c. */
+/* --- Columns ------------------------------------------------------------------------------- */
+
 enum {
   START,
   END,
@@ -44,6 +42,51 @@ enum {
   RECORD,
   COLUMNS
 };
+
+/* What may stand in a column: NULL always, while nobody holds the bundle, or never. */
+typedef enum column_need { OPTIONAL, OF_CLAIMED, ALWAYS } column_need;
+
+static const struct {
+  const char *name;
+  const char *declared;
+  int type;
+  column_need need;
+  int64_t least;
+  int64_t most;
+} columns[COLUMNS] = {
+    [START] = {"start_key", "BLOB NOT NULL PRIMARY KEY", SQLITE_BLOB, ALWAYS, 0, 0},
+    [END] = {"end_key", "BLOB NOT NULL", SQLITE_BLOB, ALWAYS, 0, 0},
+    [STATE] = {"state", "TEXT NOT NULL", SQLITE_TEXT, ALWAYS, 0, 0},
+    [KEYS] = {"keys", "INTEGER", SQLITE_INTEGER, OPTIONAL, 0, TR_BUNDLE_MOST},
+    [CLAIMS] = {"claims", "INTEGER NOT NULL", SQLITE_INTEGER, ALWAYS, 0, TR_BUNDLE_MOST},
+    [FAILURES] = {"failures", "INTEGER NOT NULL", SQLITE_INTEGER, ALWAYS, 0, TR_BUNDLE_MOST},
+    [WORKER] = {"worker", "TEXT", SQLITE_TEXT, OF_CLAIMED, 0, 0},
+    [LEASE] = {"lease", "INTEGER", SQLITE_INTEGER, OF_CLAIMED, 1, INT64_MAX},
+    [BOOT] = {"boot", "TEXT", SQLITE_TEXT, OF_CLAIMED, 0, 0},
+    [SINCE] = {"since", "INTEGER", SQLITE_INTEGER, OF_CLAIMED, 0, TR_BUNDLE_MOST},
+    [UNTIL] = {"until", "INTEGER", SQLITE_INTEGER, OF_CLAIMED, 0, TR_BUNDLE_MOST},
+    [LEASE_LENGTH] = {"lease_length", "INTEGER", SQLITE_INTEGER, OF_CLAIMED, 0, TR_BUNDLE_MOST},
+    [CLAIMED_AT] = {"claimed_at", "INTEGER", SQLITE_INTEGER, OF_CLAIMED, 1, TR_BUNDLE_MOST},
+    [FINISHED_AT] = {"finished_at", "INTEGER", SQLITE_INTEGER, OPTIONAL, 1, TR_BUNDLE_MOST},
+    [SECONDS] = {"seconds", "REAL", SQLITE_FLOAT, OPTIONAL, 0, 0},
+    [MESSAGE] = {"message", "TEXT", SQLITE_TEXT, OPTIONAL, 0, 0},
+    [RECORD] = {"record", "BLOB", SQLITE_BLOB, OPTIONAL, 0, 0},
+};
+
+void tr_bundle_append_columns(sqlite3_str *sql, int are_declared) {
+  for (int i = 0; i < COLUMNS; i++) {
+    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", columns[i].name);
+    if (are_declared) sqlite3_str_appendf(sql, " %s", columns[i].declared);
+  }
+}
+
+void tr_bundle_append_parameters(sqlite3_str *sql, int rows) {
+  for (int i = 0; i < rows * COLUMNS; i++) {
+    int is_first = i % COLUMNS == 0;
+    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "(" : is_first ? "), (" : ", ", i + 1);
+  }
+  sqlite3_str_appendall(sql, ")");
+}
 
 void tr_bundle_free(tr_bundle *bundle) {
   tr_buffer_free(&bundle->start);
@@ -107,38 +150,10 @@ static int is_null(sqlite3_value *value) {
   return sqlite3_value_type(value) == SQLITE_NULL;
 }
 
-/* What may stand in a column: NULL always, while nobody holds the bundle, or never. */
-typedef enum column_need { OPTIONAL, OF_CLAIMED, ALWAYS } column_need;
-
 /* Whether each column holds what bind() writes. Damaged numbers would overflow, or be no time at all. */
 static tr_code check_columns(const row_values values, const tr_bundle *bundle, tr_error *err) {
-  static const struct {
-    int column;
-    const char *name;
-    int type;
-    column_need need;
-    int64_t least;
-    int64_t most;
-  } columns[] = {
-      {START, "start_key", SQLITE_BLOB, ALWAYS, 0, 0},
-      {END, "end_key", SQLITE_BLOB, ALWAYS, 0, 0},
-      {KEYS, "keys", SQLITE_INTEGER, OPTIONAL, 0, MOST},
-      {CLAIMS, "claims", SQLITE_INTEGER, ALWAYS, 0, MOST},
-      {FAILURES, "failures", SQLITE_INTEGER, ALWAYS, 0, MOST},
-      {WORKER, "worker", SQLITE_TEXT, OF_CLAIMED, 0, 0},
-      {LEASE, "lease", SQLITE_INTEGER, OF_CLAIMED, 1, INT64_MAX},
-      {BOOT, "boot", SQLITE_TEXT, OF_CLAIMED, 0, 0},
-      {SINCE, "since", SQLITE_INTEGER, OF_CLAIMED, 0, MOST},
-      {UNTIL, "until", SQLITE_INTEGER, OF_CLAIMED, 0, MOST},
-      {LEASE_LENGTH, "lease_length", SQLITE_INTEGER, OF_CLAIMED, 0, MOST},
-      {CLAIMED_AT, "claimed_at", SQLITE_INTEGER, OF_CLAIMED, 1, MOST},
-      {FINISHED_AT, "finished_at", SQLITE_INTEGER, OPTIONAL, 1, MOST},
-      {SECONDS, "seconds", SQLITE_FLOAT, OPTIONAL, 0, 0},
-      {MESSAGE, "message", SQLITE_TEXT, OPTIONAL, 0, 0},
-      {RECORD, "record", SQLITE_BLOB, OPTIONAL, 0, 0},
-  };
-  for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-    sqlite3_value *value = values[columns[i].column];
+  for (int i = 0; i < COLUMNS; i++) {
+    sqlite3_value *value = values[i];
     int type = sqlite3_value_type(value);
     int64_t integer = type == SQLITE_INTEGER ? sqlite3_value_int64(value) : 0;
     int may_be_null = columns[i].need == OPTIONAL ||

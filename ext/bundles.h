@@ -47,8 +47,14 @@ typedef struct tr_bundle {
 
 void tr_bundle_free(tr_bundle *bundle);
 
-/* No number in a row is greater: a longer time, and more keys, than there will ever be. */
-#define TR_BUNDLE_MOST "9007199254740992"
+/* No number in a row is greater: a longer time, and more keys, than there will ever be. Also for SQL's text. */
+#define TR_BUNDLE_MOST 9007199254740992
+
+/* Appends the columns of a row, in their order: names, or what CREATE TABLE takes. */
+void tr_bundle_append_columns(sqlite3_str *sql, int are_declared);
+
+/* Appends (?1, ?2, ...), (...): parameters for the columns of so many rows. */
+void tr_bundle_append_parameters(sqlite3_str *sql, int rows);
 
 /*
 ** Reads the bundle in which a TR_BUNDLE_... statement stands. TR_NO_MEMORY; TR_CORRUPT: the row says what no

@@ -234,6 +234,9 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 
 /* --- Statements --------------------------------------------------------------------------- */
 
+#define TEXT_OF_TOKEN(token) #token
+#define TEXT_OF(number) TEXT_OF_TOKEN(number)
+
 /*
 ** What stands for what in these texts is said at tr_job_append_sql.
 **
@@ -241,11 +244,12 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 ** the claim too: clocks of machines differ by a little, and are set by a little as a machine starts. What is damaged
 ** has run out, so that the claim looks at it and says so.
 */
-#define EXPIRED                                              \
-  "NOT ifnull(until <= " TR_BUNDLE_MOST " AND"               \
-  " CASE WHEN boot = ?1 THEN until > ?2"                     \
-  " ELSE ?3 BETWEEN claimed_at - (until - since) / 1000 + 1" \
-  " AND claimed_at + (until - since) / 1000 - 1 END, 0)"
+#define EXPIRED                                                                  \
+  "NOT ifnull(until <= " TEXT_OF(                                                \
+      TR_BUNDLE_MOST) " AND"                                                     \
+                      " CASE WHEN boot = ?1 THEN until > ?2"                     \
+                      " ELSE ?3 BETWEEN claimed_at - (until - since) / 1000 + 1" \
+                      " AND claimed_at + (until - since) / 1000 - 1 END, 0)"
 
 /* Bundles that are not done. Of these there is an index, which SQLite only uses where it reads just this term. */
 #define LIVE "state <> 'done' AND "
@@ -293,23 +297,10 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_SOURCE_VERSION] = "PRAGMA ~.schema_version",
 };
 
-/* The columns of a bundle, in the order in which bundles.c reads and binds them. */
-static const char *const columns[] = {
-    "start_key",  "end_key",     "state",   "keys",    "claims", "failures",
-    "worker",     "lease",       "boot",    "since",   "until",  "lease_length",
-    "claimed_at", "finished_at", "seconds", "message", "record",
-};
-
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
-
 static void append_shadow(const tr_job *job, const char *suffix, sqlite3_str *sql) {
   tr_sql_append_identifier(sql, job->schema);
-  sqlite3_str_appendf(sql, ".\"%w_%s\"", job->name, suffix);
-}
-
-static void append_columns(sqlite3_str *sql) {
-  for (int i = 0; i < COLUMNS; i++)
-    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", columns[i]);
+  sqlite3_str_appendchar(sql, 1, '.');
+  tr_sql_append_shadow(sql, job->name, suffix);
 }
 
 void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
@@ -317,7 +308,8 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
     switch (*text) {
     case '@': append_shadow(job, "bundles", sql); break;
     case '#': append_shadow(job, "job", sql); break;
-    case '$': append_columns(sql); break;
+    case '$': tr_bundle_append_columns(sql, 0); break;
+    case '!': tr_bundle_append_columns(sql, 1); break;
     case '&': tr_sql_append_table(sql, job->source.schema, job->source.name); break;
     case '%': tr_source_append_column(&job->source, -1, sql); break;
     case '~': tr_sql_append_identifier(sql, job->source.schema); break;
@@ -329,11 +321,7 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
 /* Rows by where they begin: new ones are added, others replaced, all in one statement. */
 static void append_write(const tr_job *job, int rows, sqlite3_str *sql) {
   tr_job_append_sql(job, "REPLACE INTO @($) VALUES ", sql);
-  for (int i = 0; i < rows * COLUMNS; i++) {
-    int is_first = i % COLUMNS == 0;
-    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "(" : is_first ? "), (" : ", ", i + 1);
-  }
-  sqlite3_str_appendall(sql, ")");
+  tr_bundle_append_parameters(sql, rows);
 }
 
 tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr_error *err) {

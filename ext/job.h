@@ -145,7 +145,7 @@ int64_t tr_jobs_mark(const tr_jobs *jobs);
 
 /*
 ** Appends SQL in which @ stands for the table of bundles, # for that of the job, $ for the columns of a
-** bundle; and where the source was read, & for it, % for its rowid and ~ for its schema.
+** bundle and ! for what CREATE TABLE says of them; and where the source was read, & for it, % for its rowid and ~ for its schema.
 */
 void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql);
 
@@ -233,13 +233,6 @@ enum {
   TR_JOB_TARGET_SECONDS,
   TR_JOB_CLAUSES
 };
-
-/*
-** Reads the source and its key. A name without a schema means, while the job is made, a table of the job's own
-** schema, or else what SQLite finds; later it means the table in that schema and no other.
-*/
-tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
-                           tr_error *err);
 
 /*
 ** Describes the virtual table as it is over the source now: of `table` the host, the connection and whether it

@@ -24,7 +24,11 @@ void tr_job_forget_source(tr_job *job) {
   job->has_source = 0;
 }
 
-tr_code tr_job_read_source(const tr_job *job, const char *function, tr_source_table *source,
+/*
+** Reads the source and its key. A name without a schema means, while the job is made, a table of the job's own
+** schema, or else what SQLite finds; later it means the table in that schema and no other.
+*/
+static tr_code read_source(const tr_job *job, const char *function, tr_source_table *source,
                            tr_error *err) {
   const tr_module_arguments *arguments = &job->arguments;
   const char *schema = arguments->schema != NULL ? arguments->schema : job->source_schema;
@@ -57,7 +61,7 @@ tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_ta
                              tr_error *err) {
   tr_source_table source;
   char *where;
-  tr_code code = tr_job_read_source(job, function, &source, err);
+  tr_code code = read_source(job, function, &source, err);
   if (code != TR_OK) return code;
   code = copy_where(job, &where, err);
   if (code != TR_OK) {
@@ -137,7 +141,7 @@ static tr_code check_key(const tr_job *job, const char *function, const tr_sourc
 static tr_code read_source_again(tr_job *job, const char *function, tr_error *err) {
   tr_error reason = {0};
   tr_job_forget_source(job);
-  tr_code code = tr_job_read_source(job, function, &job->source, &reason);
+  tr_code code = read_source(job, function, &job->source, &reason);
   job->has_source = code == TR_OK;
   if (code == TR_OK) code = check_key(job, function, &job->source, &reason);
   if (code == TR_OK) code = check_scan(job, function, &reason);

@@ -62,12 +62,7 @@ static const char *const creation[] = {
     "CREATE TABLE #("
     "id TEXT NOT NULL, schema_version INTEGER NOT NULL, source_key TEXT NOT NULL, "
     "declaration TEXT NOT NULL, keys_timed REAL NOT NULL, seconds_timed REAL NOT NULL)",
-    "CREATE TABLE @("
-    "start_key BLOB NOT NULL PRIMARY KEY, end_key BLOB NOT NULL, "
-    "state TEXT NOT NULL, keys INTEGER, claims INTEGER NOT NULL, failures INTEGER NOT NULL, "
-    "worker TEXT, lease INTEGER, boot TEXT, since INTEGER, until INTEGER, lease_length INTEGER, "
-    "claimed_at INTEGER, finished_at INTEGER, seconds REAL, message TEXT, record BLOB) "
-    "WITHOUT ROWID",
+    "CREATE TABLE @(!) WITHOUT ROWID",
     "INSERT INTO # VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, 0, 0)",
     "INSERT INTO @(start_key, end_key, state, claims, failures) VALUES (x'', x'', 'pending', 0, 0)",
 };
@@ -134,8 +129,9 @@ static tr_code create_live_index(tr_job *job, tr_error *err) {
     sqlite3_str *sql = sqlite3_str_new(job->db);
     sqlite3_str_appendall(sql, "CREATE INDEX ");
     tr_sql_append_table(sql, job->schema, name);
-    sqlite3_str_appendf(sql, " ON \"%w_bundles\"(state, keys DESC) WHERE state <> 'done'",
-                        job->name);
+    sqlite3_str_appendall(sql, " ON ");
+    tr_sql_append_shadow(sql, job->name, "bundles");
+    sqlite3_str_appendall(sql, "(state, keys DESC) WHERE state <> 'done'");
     code = run_sql(job, sql, NULL, err);
   }
   sqlite3_free(name);
@@ -369,7 +365,8 @@ static tr_code rename_shadow(tr_job *job, const char *from, const char *suffix, 
   sqlite3_str *sql = sqlite3_str_new(job->db);
   tr_job_append_sql(job, "ALTER TABLE ", sql);
   tr_job_append_sql(job, from, sql);
-  sqlite3_str_appendf(sql, " RENAME TO \"%w_%s\"", name, suffix);
+  sqlite3_str_appendall(sql, " RENAME TO ");
+  tr_sql_append_shadow(sql, name, suffix);
   return run_sql(job, sql, NULL, err);
 }
 

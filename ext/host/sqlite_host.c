@@ -557,6 +557,10 @@ void tr_sql_append_identifier(sqlite3_str *sql, const char *name) {
   sqlite3_str_appendf(sql, "\"%w\"", name);
 }
 
+void tr_sql_append_shadow(sqlite3_str *sql, const char *name, const char *suffix) {
+  sqlite3_str_appendf(sql, "\"%w_%s\"", name, suffix);
+}
+
 void tr_sql_append_table(sqlite3_str *sql, const char *schema, const char *name) {
   tr_sql_append_identifier(sql, schema);
   sqlite3_str_appendchar(sql, 1, '.');

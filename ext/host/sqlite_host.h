@@ -175,8 +175,11 @@ int tr_is_writing(sqlite3 *db);
 
 /* --- SQL text ----------------------------------------------------------------------------- */
 
-/* Appends an identifier in double quotes; the one place where identifiers are quoted. */
+/* Appends an identifier in double quotes, as all that go into SQL are. */
 void tr_sql_append_identifier(sqlite3_str *sql, const char *name);
+
+/* Appends "name_suffix", as the tables of a virtual table are called. */
+void tr_sql_append_shadow(sqlite3_str *sql, const char *name, const char *suffix);
 
 /* Appends "schema"."name". */
 void tr_sql_append_table(sqlite3_str *sql, const char *schema, const char *name);

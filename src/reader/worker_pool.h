@@ -114,7 +114,7 @@ tr_worker_progress tr_worker_pool_progress(tr_worker_pool *pool);
 /* Rows that this worker has read. */
 uint64_t tr_worker_pool_rows_of(tr_worker_pool *pool, int worker);
 
-/* 1 when workers are to stop; for loops inside read_piece. */
+/* 1 when workers are to stop; for loops inside tr_work.read. */
 int tr_worker_pool_is_stopped(const tr_worker_pool *pool);
 
 /* No thread may be running. NULL is fine. */
