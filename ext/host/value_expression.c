@@ -3,6 +3,9 @@
 **   CREATE VIEW output(result) AS SELECT (expression) FROM (SELECT current_value() AS value)
 ** where current_value() is ours and gives what is being evaluated.
 **
+** and beside it, only to be compiled, a CHECK of the same expression: there SQLite takes no subquery, no
+** aggregate and no window function, which would speak of other rows than the one.
+**
 ** A view, because SQLite holds what stands in a schema to the rules that we want (untrusted:
 ** functions marked INNOCUOUS only, no parameters), also for functions that the program registers on
 ** every connection (sqlite3_auto_extension).
@@ -69,6 +72,12 @@ static tr_code run(tr_value_expression *expression, const char *sql, tr_error *e
   return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, expression->db, rc);
 }
 
+static tr_code prepare_output(tr_value_expression *expression, tr_error *err) {
+  int rc =
+      sqlite3_prepare_v2(expression->db, "SELECT result FROM output", -1, &expression->stmt, NULL);
+  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, expression->db, rc);
+}
+
 static tr_code compile(tr_value_expression *expression, tr_bytes sql, tr_error *err) {
   if (sql.size > 0 && memchr(sql.data, 0, sql.size) != NULL) {
     return tr_error_set(err, TR_INVALID_ARGUMENT, "has a zero byte");
@@ -81,9 +90,16 @@ static tr_code compile(tr_value_expression *expression, tr_bytes sql, tr_error *
   tr_code code = run(expression, view, err);
   sqlite3_free(view);
   if (code != TR_OK) return code;
-  int rc =
-      sqlite3_prepare_v2(expression->db, "SELECT result FROM output", -1, &expression->stmt, NULL);
-  return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, expression->db, rc);
+  code = prepare_output(expression, err);
+  if (code != TR_OK) return code;
+  sqlite3_finalize(expression->stmt);
+  expression->stmt = NULL;
+  char *check = sqlite3_mprintf("CREATE TABLE checked(value INTEGER, CHECK ((%.*s\n) IS NULL))",
+                                (int)sql.size, (const char *)sql.data);
+  if (check == NULL) return tr_error_no_memory(err);
+  code = run(expression, check, err);
+  sqlite3_free(check);
+  return code == TR_OK ? prepare_output(expression, err) : code;
 }
 
 tr_code tr_value_expression_create(tr_bytes sql, tr_interrupt *interrupt,

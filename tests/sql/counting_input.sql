@@ -129,6 +129,11 @@ SELECT abs(timestamp - 86400000 * (julianday('now') - 2440587.5)) < 3600000, tim
 SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'value +';
 SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'no_such_column';
 SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = '(SELECT a FROM t)';
+SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = '(SELECT count(*) FROM sqlite_master)';
+SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'value IN (SELECT 1)';
+SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'sum(value)';
+SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'row_number() OVER ()';
+SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'max(value, 3)';
 SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'tranche_version()';
 SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'writefile(''stolen'', 1)';
 SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'load_extension(''x'')';
