@@ -26,6 +26,9 @@ LDFLAGS_ALL = $(LDFLAGS)
 VERSION = $(shell sed -n 's/^.define TRANCHE_VERSION "\(.*\)"/\1/p' ext/tranche.h)
 COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo release)
 
+# A build under a sanitizer, which no ordinary program can load, stays in its folder.
+LOADABLE = $(if $(SANITIZE),$(BUILD)/tranche.so,tranche.so)
+
 SRC = $(wildcard src/*/*.c)
 EXT = $(wildcard ext/*.c ext/host/*.c)
 SRC_OBJECTS = $(SRC:%.c=$(BUILD)/%.o)
@@ -35,7 +38,7 @@ EXT_STATIC_OBJECTS = $(EXT:%.c=$(BUILD)/static/%.o)
 # --- what a person types ---------------------------------------------------------------------------
 
 .PHONY: all
-all: tranche.so ## build ./tranche.so (the default)
+all: $(LOADABLE) ## build ./tranche.so (the default)
 
 .PHONY: help
 help: ## list the targets
@@ -51,7 +54,7 @@ demo: ## load real flights into a database and show what tranche does with them
 .PHONY: test
 test: ## run every test; ends with "N passed, N failed"
 	@tests/setup test
-	@$(MAKE) -s --no-print-directory -j$(JOBS) tranche.so test-programs
+	@$(MAKE) -s --no-print-directory -j$(JOBS) $(LOADABLE) test-programs
 	@$(RUN_TESTS)
 
 .PHONY: unit
