@@ -55,7 +55,7 @@ static void drop_statements(tr_group_keys *keys) {
 
 tr_code tr_group_keys_look_at(tr_group_keys *keys, sqlite3 *db, const char *table, tr_error *err) {
   tr_source_table *source = &keys->source;
-  if (source->name != NULL && strcmp(source->name, table) == 0 &&
+  if (keys->reader != NULL && strcmp(source->name, table) == 0 &&
       tr_source_table_is_current(source, db, TR_GROUP_FUNCTION, NULL) == 1) {
     return TR_OK;
   }
@@ -104,7 +104,9 @@ tr_code tr_group_keys_bind(tr_group_keys *keys, sqlite3_stmt *stmt, tr_bytes key
   size_t offset = 0;
   for (int i = 0; i < tr_group_keys_size(keys) && rc == SQLITE_OK; i++) {
     tr_value value;
-    if (tr_byte_key_next(key, &offset, &value, &keys->scratch, err) != 1) return TR_CORRUPT;
+    int found = tr_byte_key_next(key, &offset, &value, &keys->scratch, err);
+    if (found < 0) return err->code;
+    if (found == 0) return tr_error_set(err, TR_CORRUPT, "a key has too few values");
     rc = tr_bind_value(stmt, (*parameter)++, &value);
   }
   return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, keys->db, rc);
