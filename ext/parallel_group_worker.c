@@ -225,60 +225,75 @@ static tr_code open_run(tr_group_worker *worker, const tr_parallel_group *job, t
   return code;
 }
 
-/* Whether a statement reads by the key, and in its order as it lies. */
-static int reads_by_key(tr_group_worker *worker, sqlite3_stmt *reading) {
+/* Whether a statement reads by the key, and in its order as it lies: `*reads`. */
+static tr_code look_at_plan(tr_group_worker *worker, sqlite3_stmt *reading, int *reads,
+                            tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(worker->db);
   sqlite3_stmt *stmt;
-  tr_error err;
   sqlite3_str_appendf(sql, "EXPLAIN QUERY PLAN %s", sqlite3_sql(reading));
-  if (tr_sql_prepare(worker->db, sql, &stmt, &err) != TR_OK) return 0;
-  int reads = 0;
-  for (int is_first = 1; sqlite3_step(stmt) == SQLITE_ROW; is_first = 0) {
+  tr_code code = tr_sql_prepare(worker->db, sql, &stmt, err);
+  if (code != TR_OK) return code;
+  int rc;
+  *reads = 0;
+  for (int is_first = 1; (rc = sqlite3_step(stmt)) == SQLITE_ROW; is_first = 0) {
     const char *line = (const char *)sqlite3_column_text(stmt, 3);
-    if (line == NULL) line = "";
-    if (is_first) reads = strstr(line, "PRIMARY KEY") != NULL;
-    if (strstr(line, "TEMP B-TREE") != NULL) reads = 0;
+    if (line == NULL) break;
+    if (is_first) *reads = strstr(line, "PRIMARY KEY") != NULL;
+    if (strstr(line, "TEMP B-TREE") != NULL) *reads = 0;
   }
+  if (rc == SQLITE_ROW) rc = SQLITE_NOMEM; /* for a line */
+  if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, worker->db, rc);
   sqlite3_finalize(stmt);
-  return reads;
+  return code;
 }
 
-static int all_read_by_key(tr_group_worker *worker) {
-  int all = 1;
+static tr_code look_at_plans(tr_group_worker *worker, int *all_read_by_key, tr_error *err) {
+  tr_code code = TR_OK;
+  *all_read_by_key = 1;
   for (int f = AHEAD; f <= BOUNDED; f++) {
-    for (int i = 0; i < 2 && all; i++) {
+    for (int i = 0; i < 2 && code == TR_OK && *all_read_by_key; i++) {
       sqlite3_stmt *stmt = worker->statements[f][i].stmt;
-      all = stmt == NULL || reads_by_key(worker, stmt);
+      if (stmt != NULL) code = look_at_plan(worker, stmt, all_read_by_key, err);
     }
   }
-  return all;
+  return code;
+}
+
+/* The worker that goes with a connection, with its functions: 1, 0, -1 as tr_group_worker_open. */
+static int worker_of(tr_snapshot_pool *pool, int index, tr_group_worker **worker, tr_error *err) {
+  *worker = tr_snapshot_pool_data(pool, index);
+  if (*worker != NULL) return 1;
+  *worker = tr_malloc(sizeof **worker);
+  if (*worker == NULL) return tr_error_no(err, TR_NO_MEMORY, "out of memory");
+  memset(*worker, 0, sizeof **worker);
+  (*worker)->db = tr_snapshot_pool_connection(pool, index);
+  int rc = register_functions(*worker);
+  if (rc == SQLITE_OK) {
+    tr_snapshot_pool_set_data(pool, index, *worker, release_worker);
+    return 1;
+  }
+  release_worker(*worker);
+  return rc == SQLITE_NOMEM ? tr_error_no(err, TR_NO_MEMORY, "out of memory") : 0;
 }
 
 int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
                          tr_snapshot_pool *pool, int index, tr_group_worker **opened,
                          const char **reason, tr_error *err) {
-  tr_group_worker *worker = tr_snapshot_pool_data(pool, index);
+  tr_group_worker *worker;
   *reason = "another connection cannot prepare the statement";
-  if (worker == NULL) {
-    worker = tr_malloc(sizeof *worker);
-    if (worker == NULL) return tr_error_no(err, TR_NO_MEMORY, "out of memory");
-    memset(worker, 0, sizeof *worker);
-    worker->db = tr_snapshot_pool_connection(pool, index);
-    tr_snapshot_pool_set_data(pool, index, worker, release_worker);
-    int rc = register_functions(worker);
-    if (rc == SQLITE_NOMEM) return tr_error_no(err, TR_NO_MEMORY, "out of memory");
-    if (rc != SQLITE_OK) return 0;
-  }
+  int made = worker_of(pool, index, &worker, err);
+  if (made != 1) return made;
+  int reads_by_key = 1;
   tr_code code = open_run(worker, job, err);
   if (code == TR_OK) code = tr_group_intake_copy(job->intake, parts, &worker->intake, err);
-  if (code == TR_NO_MEMORY || code == TR_TOO_BIG) return -1;
-  if (code == TR_OK && index == 0 && !all_read_by_key(worker)) {
-    *reason = TR_GROUP_DESCENDS;
-    tr_group_worker_close(worker);
-    return 0;
+  if (code == TR_OK && index == 0) code = look_at_plans(worker, &reads_by_key, err);
+  if (code == TR_OK && reads_by_key) {
+    *opened = worker;
+    return 1;
   }
-  *opened = worker;
-  return code == TR_OK;
+  tr_group_worker_close(worker);
+  if (code == TR_OK) *reason = TR_GROUP_DESCENDS;
+  return code == TR_NO_MEMORY || code == TR_TOO_BIG ? -1 : 0;
 }
 
 void tr_group_worker_close(tr_group_worker *worker) {
