@@ -41,6 +41,14 @@ static sqlite3_stmt *explain(program *p, sqlite3 *db, const char *word, const ch
   return stmt;
 }
 
+/* A column of a row as text; NULL where it is, or where there is no memory for it. */
+static const char *text_of(program *p, sqlite3_stmt *stmt, int column) {
+  int is_null = sqlite3_column_type(stmt, column) == SQLITE_NULL;
+  const char *text = (const char *)sqlite3_column_text(stmt, column);
+  if (text == NULL && !is_null) note_failure(p, sqlite3_db_handle(stmt), SQLITE_NOMEM);
+  return text;
+}
+
 /* The first line of the query plan: what becomes of the source. */
 static const char *scan_defect(program *p, const char *sql) {
   const char *defect = "the query plan could not be read";
@@ -50,7 +58,7 @@ static const char *scan_defect(program *p, const char *sql) {
   if (rc != SQLITE_ROW) {
     note_failure(p, p->caller, rc);
   } else {
-    const char *line = (const char *)sqlite3_column_text(stmt, 3);
+    const char *line = text_of(p, stmt, 3);
     if (line == NULL || strncmp(line, "SCAN ", 5) != 0) {
       defect = "SQLite finds the rows by an index";
     } else if (strstr(line, " USING ") != NULL) {
@@ -106,7 +114,7 @@ static void look_at_function(program *p, const char *call, int first_register) {
 }
 
 static void look_at_step(program *p, sqlite3_stmt *stmt, const char *opcode) {
-  const char *operand = (const char *)sqlite3_column_text(stmt, 5);
+  const char *operand = text_of(p, stmt, 5);
   if (strcmp(opcode, "OpenRead") == 0) {
     int64_t file = sqlite3_column_int64(stmt, 4);
     if (p->file >= 0 && file != p->file) p->defect = "tables of several databases are read";
@@ -126,31 +134,31 @@ static void look_at_step(program *p, sqlite3_stmt *stmt, const char *opcode) {
   }
 }
 
-static int is_same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column) {
-  const char *x = (const char *)sqlite3_column_text(a, column);
-  const char *y = (const char *)sqlite3_column_text(b, column);
+static int is_same_text(program *p, sqlite3_stmt *a, sqlite3_stmt *b, int column) {
+  const char *x = text_of(p, a, column);
+  const char *y = text_of(p, b, column);
   return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
 /* Whether two steps are the same but for what says which database of a connection is meant. */
-static int is_same_step(sqlite3_stmt *a, sqlite3_stmt *b, const char *opcode) {
+static int is_same_step(program *p, sqlite3_stmt *a, sqlite3_stmt *b, const char *opcode) {
   enum { P1 = 2, P3 = 4, P5 = 6 };
-  if (!is_same_text(a, b, 1)) return 0;
+  if (!is_same_text(p, a, b, 1)) return 0;
   if (strcmp(opcode, "Transaction") == 0) return 1;
   int names_database = strcmp(opcode, "OpenRead") == 0 || strcmp(opcode, "ReopenIdx") == 0;
   for (int i = P1; i <= P5; i++) {
-    if (!(names_database && i == P3) && !is_same_text(a, b, i)) return 0;
+    if (!(names_database && i == P3) && !is_same_text(p, a, b, i)) return 0;
   }
   return 1;
 }
 
 /* The next step but for locks in a shared cache, which only the one who has one takes. */
-static int next_step(sqlite3_stmt *stmt) {
+static int next_step(program *p, sqlite3_stmt *stmt) {
   int rc;
   do {
     rc = sqlite3_step(stmt);
-  } while (rc == SQLITE_ROW &&
-           sqlite3_stricmp((const char *)sqlite3_column_text(stmt, 1), "TableLock") == 0);
+  } while (rc == SQLITE_ROW && sqlite3_stricmp(text_of(p, stmt, 1), "TableLock") == 0);
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) note_failure(p, sqlite3_db_handle(stmt), rc);
   return rc;
 }
 
@@ -159,17 +167,16 @@ static void compare_programs(program *p, sqlite3_stmt *mine, sqlite3_stmt *other
   int rc;
   p->defect = "the statement could not be explained";
   if (mine == NULL || others == NULL) return;
-  while ((rc = next_step(mine)) == SQLITE_ROW) {
-    const char *opcode = (const char *)sqlite3_column_text(mine, 1);
+  while ((rc = next_step(p, mine)) == SQLITE_ROW) {
+    const char *opcode = text_of(p, mine, 1);
     p->defect = "another connection would run another program";
-    if (opcode == NULL || next_step(others) != SQLITE_ROW) return;
-    if (!is_same_step(mine, others, opcode)) return;
+    if (opcode == NULL || next_step(p, others) != SQLITE_ROW) return;
+    if (!is_same_step(p, mine, others, opcode)) return;
     p->defect = NULL;
     look_at_step(p, mine, opcode);
     if (p->defect != NULL) return;
   }
-  if (rc != SQLITE_DONE) note_failure(p, p->caller, rc);
-  if (rc != SQLITE_DONE || next_step(others) != SQLITE_DONE) {
+  if (rc != SQLITE_DONE || next_step(p, others) != SQLITE_DONE) {
     p->defect = "the statement could not be explained";
   }
 }
@@ -194,11 +201,11 @@ tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker
   program p = {.caller = tr_host_db(job->host), .worker = worker, .file = -1, .err = err};
   const char *sql = sqlite3_sql(job->whole);
   sqlite3_stmt *others = NULL;
-  tr_error reason;
   *defect = scan_defect(&p, sql);
   if (*defect != NULL) return p.code;
-  if (tr_group_intake_prepare(job->intake, worker, "main", job->request, &others, &reason) !=
-      TR_OK) {
+  tr_code code = tr_group_intake_prepare(job->intake, worker, "main", job->request, &others, err);
+  if (code == TR_NO_MEMORY || code == TR_INTERRUPTED) return code;
+  if (code != TR_OK) {
     *defect = "another connection cannot prepare the statement";
     return TR_OK;
   }
