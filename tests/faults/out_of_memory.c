@@ -8,6 +8,9 @@
 ** connection usable, and give back every byte when it is closed. Loading is a block of its own. What
 ** prepares for a block (support/sql_blocks.h) is not harmed.
 **
+** Queries on several threads are swept apart, over a file, as only there are other connections; these stay
+** for the next query, so after each failure the same query is asked again.
+**
 ** The allocations are SQLite's (SQLITE_CONFIG_MALLOC): the extension takes all its memory from there.
 */
 #include <setjmp.h>
@@ -22,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database.h"
 #include "effort.h"
 #include "sql_blocks.h"
 
@@ -69,10 +73,33 @@ static void install(void) {
 
 static sql_blocks blocks;
 
-static sqlite3 *open_plain(void) {
+static sqlite3 *open_plain(const char *path) {
   sqlite3 *db = NULL;
-  assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
   return db;
+}
+
+/* What fails and how, for messages. */
+typedef struct failure {
+  const char *name;
+  long at;
+  int on;
+} failure;
+
+static const char *and_after(const failure *f) {
+  return f->on ? " and all after it" : "";
+}
+
+static int is_no_memory(int rc) {
+  return (rc & 0xff) == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM;
+}
+
+/* Closes, after which every byte must be back. */
+static void close_after(sqlite3 *db, const failure *f, sqlite3_int64 before) {
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  if (sqlite3_memory_used() == before) return;
+  fail_msg("%s: allocation %ld fails%s: %lld bytes are lost", f->name, f->at, and_after(f),
+           (long long)(sqlite3_memory_used() - before));
 }
 
 /*
@@ -82,7 +109,8 @@ static sqlite3 *open_plain(void) {
 */
 static int run_with_failure(const sql_block *b, long at, int on, uint64_t *expected) {
   sqlite3_int64 before = sqlite3_memory_used();
-  sqlite3 *db = open_plain();
+  const failure f = {b == NULL ? "load" : b->name, at, on};
+  sqlite3 *db = open_plain(":memory:");
   uint64_t answered;
   if (b != NULL) {
     assert_int_equal(sql_blocks_load(db), SQLITE_OK);
@@ -97,31 +125,24 @@ static int run_with_failure(const sql_block *b, long at, int on, uint64_t *expec
   int rc = b == NULL ? sql_blocks_load(db) : sql_blocks_run(db, b->sql, &answered);
   int failed = atomic_load(&has_failed);
   arm(0, 0);
-  const char *name = b == NULL ? "load" : b->name;
-  if (!failed && rc != SQLITE_OK) fail_msg("%s: %s", name, sqlite3_errmsg(db));
+  if (!failed && rc != SQLITE_OK) fail_msg("%s: %s", f.name, sqlite3_errmsg(db));
   /* A failed load may be reported as SQLITE_ERROR, since the loader itself needs memory to say more. */
-  int is_no_memory = (rc & 0xff) == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM;
-  if (rc != SQLITE_OK && !is_no_memory && !(b == NULL && rc == SQLITE_ERROR)) {
-    fail_msg("%s: allocation %ld fails%s: %d (%s) instead of SQLITE_NOMEM", name, at,
-             on ? " and all after it" : "", rc, sqlite3_errmsg(db));
+  if (rc != SQLITE_OK && !is_no_memory(rc) && !(b == NULL && rc == SQLITE_ERROR)) {
+    fail_msg("%s: allocation %ld fails%s: %d (%s) instead of SQLITE_NOMEM", f.name, at,
+             and_after(&f), rc, sqlite3_errmsg(db));
   }
   if (at == 0) *expected = answered;
   if (rc == SQLITE_OK && b != NULL && answered != *expected) {
-    fail_msg("%s: allocation %ld fails%s: success, with other values", name, at,
-             on ? " and all after it" : "");
+    fail_msg("%s: allocation %ld fails%s: success, with other values", f.name, at, and_after(&f));
   }
   /* The connection is as good as before. */
   if (b == NULL) assert_int_equal(sql_blocks_load(db), SQLITE_OK);
   if (sql_blocks_run(db,
                      "SELECT offset_range(0, 9), tranche_version(); SELECT * FROM sqlite_schema;",
                      &answered) != SQLITE_OK) {
-    fail_msg("%s: allocation %ld: afterwards: %s", name, at, sqlite3_errmsg(db));
+    fail_msg("%s: allocation %ld: afterwards: %s", f.name, at, sqlite3_errmsg(db));
   }
-  assert_int_equal(sqlite3_close(db), SQLITE_OK);
-  if (sqlite3_memory_used() != before) {
-    fail_msg("%s: allocation %ld fails%s: %lld bytes are lost", name, at,
-             on ? " and all after it" : "", (long long)(sqlite3_memory_used() - before));
-  }
+  close_after(db, &f, before);
   return failed;
 }
 
@@ -151,12 +172,100 @@ static void every_statement(void **state) {
   for (int i = 1; i < blocks.count; i++) sweep(&blocks.items[i]);
 }
 
+/* --- Several threads ------------------------------------------------------------------------------ */
+
+/* Groupings of the tables that queries_on_threads makes, each another way to read its pieces. */
+static const struct {
+  const char *name;
+  const char *created;
+} groupings[] = {
+    {"on threads, ahead",
+     "group_by_fields(numbered, by_field_names(g), count(*) AS n, workers(3))"},
+    {"on threads, narrow and bounded",
+     "group_by_fields(numbered, by_field_names(g), count(*) AS n, where(g < 9), workers(3))"},
+    {"on threads, by a text",
+     "group_by_fields(named, by_field_names(g), count(*) AS n, where(g < 9), workers(3))"},
+};
+
+static char threads_path[512];
+
+/* The query over a grouping, which must be answered by three threads; whether an allocation failed. */
+static int query_on_threads(sqlite3 *db, const failure *f, const char *when) {
+  static const char last_run[] = "SELECT reason FROM tranche_last_run()";
+  uint64_t answered, expected;
+  int rc = sql_blocks_run(db, "SELECT count(*), sum(n) FROM temp.g", &answered);
+  int failed = atomic_load(&has_failed);
+  arm(0, 0);
+  if (rc != SQLITE_OK && !(failed && is_no_memory(rc))) {
+    fail_msg("%s: allocation %ld fails%s: %s: %d (%s) instead of SQLITE_NOMEM", f->name, f->at,
+             and_after(f), when, rc, sqlite3_errmsg(db));
+  }
+  if (rc != SQLITE_OK) return failed;
+  assert_int_equal(sql_blocks_run(db, "SELECT 7, 1400", &expected), SQLITE_OK);
+  const char *reason = database_text(db, last_run);
+  if (answered != expected || *reason != '\0') {
+    fail_msg("%s: allocation %ld fails%s: %s: success, with %s", f->name, f->at, and_after(f), when,
+             answered != expected ? "other values" : reason);
+  }
+  return failed;
+}
+
+/* One run, then another over the same connections. 1: an allocation did fail. */
+static int run_on_threads(const char *created, const failure *f) {
+  sqlite3_int64 before = sqlite3_memory_used();
+  sqlite3 *db = open_plain(threads_path);
+  uint64_t none;
+  assert_int_equal(sql_blocks_load(db), SQLITE_OK);
+  char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE temp.g USING %s", created);
+  assert_int_equal(sql_blocks_run(db, sql, &none), SQLITE_OK);
+  sqlite3_free(sql);
+  arm(f->at, f->on);
+  int failed = query_on_threads(db, f, "at once");
+  query_on_threads(db, f, "afterwards");
+  close_after(db, f, before);
+  return failed;
+}
+
+/* All allocations take two minutes. */
+enum { EVERY = 7 };
+
+static void queries_on_threads(void **state) {
+  (void)state;
+  long stride = 100 * EVERY / test_effort(100);
+  if (stride < 1) stride = 1;
+  uint64_t none;
+  sqlite3 *db = open_plain(database_path("out_of_memory", threads_path));
+  assert_int_equal(sql_blocks_load(db), SQLITE_OK);
+  assert_int_equal(
+      sql_blocks_run(db,
+                     "PRAGMA synchronous = off;"
+                     "CREATE TABLE numbered(id INTEGER PRIMARY KEY, g);"
+                     "CREATE TABLE named(id TEXT PRIMARY KEY, g) WITHOUT ROWID;"
+                     "INSERT INTO numbered SELECT value, value % 7 FROM counting_input(1400);"
+                     "INSERT INTO named SELECT 'k' || id, g FROM numbered;",
+                     &none),
+      SQLITE_OK);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  for (size_t i = 0; i < sizeof groupings / sizeof *groupings; i++) {
+    long runs = 0;
+    failure f = {.name = groupings[i].name};
+    run_on_threads(groupings[i].created, &f);
+    for (f.on = 0; f.on <= 1; f.on++) {
+      f.at = 1;
+      for (; run_on_threads(groupings[i].created, &f); f.at += f.on ? 7 * stride : stride) runs++;
+    }
+    print_message("%s: %ld failing allocations\n", f.name, runs);
+  }
+  database_remove(threads_path);
+}
+
 int main(void) {
   install();
   sql_blocks_read(&blocks, "tests/faults/statements.sql");
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loading),
       cmocka_unit_test(every_statement),
+      cmocka_unit_test(queries_on_threads),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   sql_blocks_free(&blocks);
