@@ -269,9 +269,14 @@ static void an_interrupt_ends_an_expression(void **state) {
   (void)state;
   sqlite3 *db = open_db();
   watcher w = {.stop_at = 5};
-  sqlite3_stmt *stmt = prepare(db, "SELECT timestamp FROM counting_input(1) WHERE timestamp_expr ="
-                                   " '(WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL"
-                                   " SELECT x + 1 FROM c) SELECT count(*) FROM c)'");
+  sqlite3_str *text = sqlite3_str_new(db);
+  sqlite3_str_appendall(text, "CASE value");
+  for (int i = 1; i < 50000; i++) sqlite3_str_appendf(text, " WHEN %d THEN 0", i);
+  sqlite3_str_appendall(text, " END");
+  sqlite3_stmt *stmt =
+      prepare(db, "SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = ?");
+  assert_int_equal(sqlite3_bind_text(stmt, 1, sqlite3_str_finish(text), -1, sqlite3_free),
+                   SQLITE_OK);
   sqlite3_progress_handler(db, 1000, watch, &w);
   assert_int_equal(sqlite3_step(stmt), SQLITE_INTERRUPT);
   sqlite3_finalize(stmt);
