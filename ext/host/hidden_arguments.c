@@ -1,8 +1,10 @@
 /*
-** Looking through the constraints for those on hidden columns.
+** Looking through the constraints for those on hidden columns, and keeping their values.
 */
 #include "host/hidden_arguments.h"
 
+#include "base/hash.h"
+#include "base/little_endian.h"
 #include "host/in_lists.h"
 
 /* Comparisons that are never true of NULL, as they are written. */
@@ -75,4 +77,35 @@ double tr_hidden_columns_penalty(const sqlite3_index_info *info, int first, int 
     if (is_used && !is_given(info, column)) penalty *= 1e9;
   }
   return penalty;
+}
+
+/* A hash of the argument and of all before it. */
+static uint64_t hash_argument(sqlite3_value *argument, int number, uint64_t before) {
+  tr_value value = tr_value_of_sqlite(argument);
+  uint8_t word[8] = {0};
+  int64_t integer;
+  if (value.type == TR_REAL && tr_real_is_integer(value.real, &integer)) {
+    value = tr_value_integer(integer);
+  }
+  if (value.type == TR_INTEGER) tr_store_u64(word, (uint64_t)value.integer);
+  if (value.type == TR_REAL) tr_store_double(word, value.real);
+  tr_bytes bytes = value.type >= TR_TEXT ? value.bytes : (tr_bytes){word, sizeof word};
+  return tr_hash128_of(bytes, before + 8 * (uint64_t)number + (uint64_t)value.type).low;
+}
+
+tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value **argv,
+                              tr_error *err) {
+  tr_kept_arguments_free(kept);
+  for (int i = 0; i < TR_KEPT_ARGUMENTS; i++) {
+    if ((mask & 1 << i) == 0) continue;
+    kept->values[i] = sqlite3_value_dup(*argv++);
+    if (kept->values[i] == NULL) return tr_error_no_memory(err);
+    kept->hash = hash_argument(kept->values[i], i, kept->hash);
+  }
+  return TR_OK;
+}
+
+void tr_kept_arguments_free(tr_kept_arguments *kept) {
+  for (int i = 0; i < TR_KEPT_ARGUMENTS; i++) sqlite3_value_free(kept->values[i]);
+  *kept = (tr_kept_arguments){.hash = 0};
 }

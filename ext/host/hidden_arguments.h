@@ -7,7 +7,7 @@
 #ifndef TR_HOST_HIDDEN_ARGUMENTS_H
 #define TR_HOST_HIDDEN_ARGUMENTS_H
 
-#include "host/sqlite_api.h"
+#include "host/sqlite_host.h"
 
 typedef struct tr_hidden_arguments {
   const char *function;     /* named in errors */
@@ -25,7 +25,23 @@ int tr_hidden_arguments_check(const tr_hidden_arguments *arguments, sqlite3_vtab
                               sqlite3_index_info *info);
 
 /*
-** By how much a plan's cost is to be multiplied: much for each of `count` columns, tracker and restriction,
+** The values that a scan was given, kept to be given back as columns: SQLite looks at them again where it plans
+** an OR as several scans. By the rowid it then knows a row again that several of them find; rows of different
+** arguments must not be taken for one another, so whoever counts rows adds the hash. All zero: none.
+*/
+#define TR_KEPT_ARGUMENTS 6
+typedef struct tr_kept_arguments {
+  sqlite3_value *values[TR_KEPT_ARGUMENTS]; /* copies; NULL: not given */
+  uint64_t hash;                            /* of all of them; 4 and 4.0 are one argument */
+} tr_kept_arguments;
+
+/* Copies those that `mask` has a bit for, in the order of `argv`, in the place of what was kept. TR_NO_MEMORY. */
+tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value **argv,
+                              tr_error *err);
+void tr_kept_arguments_free(tr_kept_arguments *kept); /* Makes it all zero. */
+
+/*
+** By how much a plan's cost is to be multiplied: much for each of `count` columns, arguments from `first` on,
 ** that the query looks at and the plan does not have. `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)`
 ** could else be one scan without any tracker, whose rows all fail; it must be two. And in
 ** `tracker = 'a' AND (id = 3 OR id = 7)` SQLite may reckon the two sides of the OR without the tracker,

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/little_endian.h"
 #include "base/memory.h"
 
 struct tr_row_list {
@@ -26,8 +24,7 @@ typedef struct table {
 
 typedef struct cursor {
   sqlite3_vtab_cursor base;
-  sqlite3_value *arguments[TR_TABLE_FUNCTION_MAX_ARGUMENTS]; /* copies; NULL: not given */
-  uint64_t hash;                                             /* of the arguments */
+  tr_kept_arguments arguments;
   tr_row_list rows;
   size_t row;
 } cursor;
@@ -106,8 +103,8 @@ static int disconnect(sqlite3_vtab *vtab) {
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   const tr_table_function *function = ((table *)vtab)->function;
-  int given[TR_TABLE_FUNCTION_MAX_ARGUMENTS];
-  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) given[i] = -1;
+  int given[TR_KEPT_ARGUMENTS];
+  for (int i = 0; i < TR_KEPT_ARGUMENTS; i++) given[i] = -1;
   int is_unusable = 0;
   for (int i = 0; i < info->nConstraint; i++) {
     const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
@@ -143,56 +140,26 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
   return SQLITE_OK;
 }
 
-static void forget_arguments(cursor *c) {
-  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) {
-    sqlite3_value_free(c->arguments[i]);
-    c->arguments[i] = NULL;
-  }
-}
-
 static int close_cursor(sqlite3_vtab_cursor *base) {
   clear_rows(&((cursor *)base)->rows);
-  forget_arguments((cursor *)base);
+  tr_kept_arguments_free(&((cursor *)base)->arguments);
   tr_free(base);
   return SQLITE_OK;
 }
 
-/* A hash of the argument and of all before it; 4 and 4.0 are one argument. */
-static uint64_t hash_argument(sqlite3_value *argument, int number, uint64_t before) {
-  tr_value value = tr_value_of_sqlite(argument);
-  uint8_t word[8];
-  int64_t integer;
-  if (value.type == TR_REAL && tr_real_is_integer(value.real, &integer)) {
-    value = tr_value_integer(integer);
-  }
-  if (value.type == TR_INTEGER) tr_store_u64(word, (uint64_t)value.integer);
-  if (value.type == TR_REAL) tr_store_double(word, value.real);
-  tr_bytes bytes = value.type >= TR_TEXT ? value.bytes : (tr_bytes){word, sizeof word};
-  return tr_hash128_of(bytes, before + 8 * (uint64_t)number + (uint64_t)value.type).low;
-}
-
-/* Keeps the arguments that the mask says are given. */
-static tr_code keep_arguments(cursor *c, int mask, sqlite3_value **argv, tr_error *err) {
-  const tr_table_function *function = ((table *)c->base.pVtab)->function;
-  forget_arguments(c);
-  c->hash = 0;
-  for (int i = 0; function->arguments[i] != NULL; i++) {
-    if ((mask & 1 << i) != 0) {
-      c->arguments[i] = sqlite3_value_dup(*argv++);
-      if (c->arguments[i] == NULL) return tr_error_no_memory(err);
-      if (sqlite3_value_type(c->arguments[i]) == SQLITE_NULL) continue; /* there will be no rows */
-      c->hash = hash_argument(c->arguments[i], i, c->hash);
-    } else if (i < function->required_count) {
-      return tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s is missing", function->name,
-                          function->arguments[i]);
-    }
+static tr_code check_required(const tr_table_function *function, int mask, tr_error *err) {
+  for (int i = 0; i < function->required_count; i++) {
+    if ((mask & 1 << i) != 0) continue;
+    return tr_error_set(err, TR_INVALID_ARGUMENT, "%s(): argument %s is missing", function->name,
+                        function->arguments[i]);
   }
   return TR_OK;
 }
 
 static int has_null(const cursor *c) {
-  for (int i = 0; i < TR_TABLE_FUNCTION_MAX_ARGUMENTS; i++) {
-    if (c->arguments[i] != NULL && sqlite3_value_type(c->arguments[i]) == SQLITE_NULL) return 1;
+  for (int i = 0; i < TR_KEPT_ARGUMENTS; i++) {
+    sqlite3_value *argument = c->arguments.values[i];
+    if (argument != NULL && sqlite3_value_type(argument) == SQLITE_NULL) return 1;
   }
   return 0;
 }
@@ -205,9 +172,10 @@ static int filter(sqlite3_vtab_cursor *base, int mask, const char *plan, int arg
   tr_error err;
   clear_rows(&c->rows);
   c->row = 0;
-  tr_code code = keep_arguments(c, mask, argv, &err);
+  tr_code code = check_required(t->function, mask, &err);
+  if (code == TR_OK) code = tr_kept_arguments_set(&c->arguments, mask, argv, &err);
   if (code == TR_OK && has_null(c)) return SQLITE_OK;
-  if (code == TR_OK) code = t->function->fill(t->host, c->arguments, &c->rows, &err);
+  if (code == TR_OK) code = t->function->fill(t->host, c->arguments.values, &c->rows, &err);
   return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
 
@@ -229,19 +197,15 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
     tr_result_value(context, &c->rows.values[c->row * (size_t)columns + (size_t)i]);
     int json_columns = ((table *)base->pVtab)->function->json_columns;
     if ((json_columns >> i & 1) != 0) sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
-  } else if (c->arguments[i - columns] != NULL) {
-    sqlite3_result_value(context, c->arguments[i - columns]);
+  } else if (c->arguments.values[i - columns] != NULL) {
+    sqlite3_result_value(context, c->arguments.values[i - columns]);
   }
   return SQLITE_OK;
 }
 
-/*
-** By its rowid SQLite knows a row again that several scans of an OR find. Their arguments may differ, and
-** rows of different arguments must not be taken for one another.
-*/
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
   const cursor *c = (cursor *)base;
-  *id = (sqlite3_int64)(c->hash + c->row + 1);
+  *id = (sqlite3_int64)(c->arguments.hash + c->row + 1);
   return SQLITE_OK;
 }
 

@@ -11,9 +11,8 @@
 #ifndef TR_HOST_TABLE_FUNCTION_H
 #define TR_HOST_TABLE_FUNCTION_H
 
-#include "host/sqlite_host.h"
-
-#define TR_TABLE_FUNCTION_MAX_ARGUMENTS 6
+#include "host/hidden_arguments.h"
+#include "host/hidden_arguments.h"
 
 typedef struct tr_row_list tr_row_list;
 
@@ -24,7 +23,7 @@ typedef struct tr_table_function {
   int json_columns;        /* of these, a bit each: text that is JSON, and nests in json_array() */
   int risk;                /* SQLITE_VTAB_INNOCUOUS or SQLITE_VTAB_DIRECTONLY */
   int required_count;      /* arguments that must be given; the rest may be left out */
-  const char *arguments[TR_TABLE_FUNCTION_MAX_ARGUMENTS + 1]; /* names; NULL ends */
+  const char *arguments[TR_KEPT_ARGUMENTS + 1]; /* names; NULL ends */
   /*
   ** Appends the rows. `arguments` has a value for each argument, or NULL where it was left out. The
   ** error's text should name the function and the argument (tr_argument_error).
