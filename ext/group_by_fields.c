@@ -46,6 +46,7 @@ typedef struct group_vtab {
 
 typedef struct group_cursor {
   sqlite3_vtab_cursor base;
+  tr_kept_arguments arguments; /* of the ad hoc form */
   tr_group_plan ad_hoc_plan;
   const tr_group_plan *plan;
   tr_group_result *result;
@@ -230,7 +231,13 @@ static int best_index_ad_hoc(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     info->aConstraintUsage[position[i]].omit = 1;
     info->idxNum |= 1 << i;
   }
-  info->estimatedCost = 1e6;
+  /*
+  ** SQLite reckons the sides of an OR without what stands beside it. So a plan that has no source may be one of such a
+  ** side: it is dearer than one with all arguments, and cheaper than one that lacks an argument which the query
+  ** looks at, where all sides would be one scan.
+  */
+  info->estimatedCost =
+      position[0] < 0 ? 1e9 : 1e6 * tr_hidden_columns_penalty(info, SOURCE + 1, ARGUMENT_COUNT - 1);
   info->estimatedRows = 1000;
   return SQLITE_OK;
 }
@@ -369,6 +376,7 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
   drop_result(cursor);
   tr_group_plan_free(&cursor->ad_hoc_plan);
+  tr_kept_arguments_free(&cursor->arguments);
   tr_free(cursor);
   return SQLITE_OK;
 }
@@ -435,14 +443,13 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   return SQLITE_OK;
 }
 
-static tr_code read_call(int given, sqlite3_value **argv, tr_group_call *call, tr_error *err) {
+static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call, tr_error *err) {
   tr_bytes *const texts[ARGUMENT_COUNT - 1] = {&call->source, &call->by, &call->aggregates,
                                                &call->where};
   *call = (tr_group_call){.workers = 0};
   for (int i = 0; i < ARGUMENT_COUNT; i++) {
-    if (!(given >> i & 1)) continue;
-    sqlite3_value *value = *argv++;
-    if (sqlite3_value_type(value) == SQLITE_NULL && i > 0) continue;
+    sqlite3_value *value = arguments->values[i];
+    if (value == NULL || (sqlite3_value_type(value) == SQLITE_NULL && i > 0)) continue;
     tr_code code;
     if (i < ARGUMENT_COUNT - 1) {
       code = tr_argument_text(TR_GROUP_FUNCTION, argument_names[i], value, texts[i], err);
@@ -451,7 +458,7 @@ static tr_code read_call(int given, sqlite3_value **argv, tr_group_call *call, t
     }
     if (code != TR_OK) return code;
   }
-  if (given & 1) return TR_OK;
+  if (arguments->values[0] != NULL) return TR_OK;
   return tr_error_set(err, TR_INVALID_ARGUMENT,
                       TR_GROUP_FUNCTION "(): argument source is missing: the name of a table");
 }
@@ -464,7 +471,8 @@ static int filter_ad_hoc(group_cursor *cursor, group_vtab *vtab, int given, sqli
   tr_error err = {0};
   int scanned_whole;
   tr_group_request request = {.outputs = UINT64_MAX};
-  tr_code code = read_call(given, argv, &call, &err);
+  tr_code code = tr_kept_arguments_set(&cursor->arguments, given, argv, &err);
+  if (code == TR_OK) code = read_call(&cursor->arguments, &call, &err);
   if (code == TR_OK) code = tr_group_plan_of_call(&cursor->ad_hoc_plan, vtab->host, &call, &err);
   if (code == TR_OK) {
     code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
@@ -531,9 +539,13 @@ static tr_code append_value_members(const group_cursor *cursor, tr_buffer *json,
   return code;
 }
 
-/* A column of the ad hoc form; the hidden ones are NULL. */
+/* A column of the ad hoc form. */
 static int give_object(const group_cursor *cursor, sqlite3_context *context, int column) {
-  if (column > VALUE) return SQLITE_OK;
+  if (column >= SOURCE) {
+    sqlite3_value *argument = cursor->arguments.values[column - SOURCE];
+    if (argument != NULL) sqlite3_result_value(context, argument);
+    return SQLITE_OK;
+  }
   tr_buffer json = {0};
   tr_error err;
   tr_code code = tr_buffer_append_byte(&json, '{', &err);
@@ -557,13 +569,13 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 }
 
 /*
-** The same for a group in every scan of the table, whatever its conditions: SQLite tells by it which rows
-** of the scans for `a = 1 OR b = 2` are the same. It is a hash of 64 bits.
+** The same for a group in every scan of the table with the same arguments, whatever its conditions: SQLite tells by
+** it which rows of the scans for `a = 1 OR b = 2` are the same. It is a hash of 64 bits.
 */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid_out) {
   const group_cursor *cursor = (const group_cursor *)base;
   uint64_t seed = ((const group_vtab *)base->pVtab)->seed;
-  *rowid_out = (sqlite3_int64)tr_group_identity(cursor->group, seed);
+  *rowid_out = (sqlite3_int64)tr_group_identity(cursor->group, seed + cursor->arguments.hash);
   return SQLITE_OK;
 }
 

@@ -80,6 +80,16 @@ static void test_answers(void **state) {
        "group_by_fields(name, 'g', 'sum(x) AS s', w)",
        "49500,49600"},
       {"SELECT count(*) FROM group_by_fields('t', 'g', 'count(*)', NULL, NULL)", "10"},
+      /* Other arguments in each side of an OR, which SQLite looks at again; and groups that differ in them alone. */
+      {"SELECT group_concat(key) FROM group_by_fields WHERE (source = 't' AND \"by\" = 'g' AND key "
+       "LIKE '%1%') OR (source = 't' AND \"by\" = 'name' AND key LIKE '%2%')",
+       "{\"g\":1},{\"name\":\"n2\"}"},
+      {"SELECT group_concat(value) FROM group_by_fields WHERE source = 't' AND \"by\" = 'g' AND "
+       "((aggregates = 'min(x)' AND key LIKE '%1%') OR (aggregates = 'max(x)' AND key LIKE '%1%'))",
+       "{\"min(x)\":1},{\"max(x)\":991}"},
+      {"SELECT json_array(source, \"by\", aggregates, where_terms, workers) FROM "
+       "group_by_fields('t', '', 'max(x)', NULL, 2)",
+       "[\"t\",\"\",\"max(x)\",null,2]"},
       {"SELECT value ->> 'n' FROM group_by_fields('t', NULL, 'count(*) AS n', 'g = 1', 2)", "100"},
       /* Key objects nest as JSON. */
       {"SELECT json_array(key, value) FROM group_by_fields('t', 'g', 'min(x) AS lo', 'g = 1')",
