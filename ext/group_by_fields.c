@@ -14,13 +14,13 @@
 ** without conditions, unless the conditions let SQLite use an index.
 */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/memory.h"
 #include "group_by_fields_run.h"
 #include "host/collation.h"
 #include "host/hidden_arguments.h"
+#include "host/in_lists.h"
 #include "host/key_constraints.h"
 #include "host/schema_freshness.h"
 #include "parallel_group.h"
@@ -182,12 +182,8 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
     if (!has_collation_of_key(info, i, &plan->keys[c->iColumn])) continue;
     if (tr_constraint_may_be_of_pattern(info, i)) continue;
     info->aConstraintUsage[i].argvIndex = ++count;
-    int is_in = 0;
-#if SQLITE_VERSION_NUMBER >= 3038000
-    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && sqlite3_libversion_number() >= 3038000) {
-      is_in = sqlite3_vtab_in(info, i, 1);
-    }
-#endif
+    int is_in = tr_is_in_list(info, i);
+    if (is_in) tr_take_in_list(info, i);
     sqlite3_str_appendf(text, " %s%d", is_in ? "-" : "", c->iColumn * 1000 + c->op);
     if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && !is_in) {
       equal_keys |= UINT64_C(1) << c->iColumn;
@@ -261,37 +257,30 @@ static void free_conditions(tr_group_condition *conditions, int count) {
   tr_free(conditions);
 }
 
-static int append_value(tr_group_condition *condition, sqlite3_value *value) {
+static tr_code append_value(tr_group_condition *condition, sqlite3_value *value, tr_error *err) {
   size_t count = (size_t)condition->value_count;
   if ((count & (count - 1)) == 0) {
     size_t room = count == 0 ? 1 : 2 * count;
     sqlite3_value **values = tr_realloc(condition->values, room * sizeof *values);
-    if (values == NULL) return SQLITE_NOMEM;
+    if (values == NULL) return tr_error_no_memory(err);
     condition->values = values;
   }
   condition->values[count] = sqlite3_value_dup(value);
-  if (condition->values[count] == NULL) return SQLITE_NOMEM;
+  if (condition->values[count] == NULL) return tr_error_no_memory(err);
   condition->value_count++;
-  return SQLITE_OK;
+  return TR_OK;
 }
 
-/* All values of an IN, of which no more are kept than will be used. */
-static int read_values_of_in(tr_group_condition *condition, sqlite3_value *list) {
-  int rc = SQLITE_OK;
-#if SQLITE_VERSION_NUMBER >= 3038000
-  sqlite3_value *value;
-  for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value != NULL;
-       rc = sqlite3_vtab_in_next(list, &value)) {
-    if (condition->value_count <= MAX_VALUES) {
-      int appended = append_value(condition, value);
-      if (appended != SQLITE_OK) return appended;
-    }
+/* The values of an IN; of a long one those that show that it is. */
+static tr_code read_values_of_in(tr_group_condition *condition, sqlite3 *db, sqlite3_value *list,
+                                 tr_error *err) {
+  sqlite3_value *value = NULL;
+  int found = 1;
+  while (condition->value_count <= MAX_VALUES &&
+         (found = tr_in_list_next(db, list, &value, err)) == 1) {
+    if (append_value(condition, value, err) != TR_OK) return TR_NO_MEMORY;
   }
-  if (rc == SQLITE_DONE) rc = SQLITE_OK;
-#else
-  (void)condition, (void)list;
-#endif
-  return rc;
+  return found < 0 ? err->code : TR_OK;
 }
 
 /*
@@ -310,24 +299,25 @@ static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *co
   return 1;
 }
 
-static int read_condition(const tr_group_plan *plan, long code, sqlite3_value *value,
-                          tr_group_condition *conditions, int *count) {
+/* `term` is as the plan's text has it. */
+static tr_code read_condition(group_vtab *vtab, long term, sqlite3_value *value,
+                              tr_group_condition *conditions, int *count, tr_error *err) {
   tr_group_condition *condition = &conditions[*count];
   *condition =
-      (tr_group_condition){.key = (int)(labs(code) / 1000), .op = (int)(labs(code) % 1000)};
+      (tr_group_condition){.key = (int)(labs(term) / 1000), .op = (int)(labs(term) % 1000)};
   int is_null_test = condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL;
-  int rc = SQLITE_OK;
+  tr_code code = TR_OK;
   ++*count;
-  if (code < 0)
-    rc = read_values_of_in(condition, value);
+  if (term < 0)
+    code = read_values_of_in(condition, vtab->db, value, err);
   else if (!is_null_test)
-    rc = append_value(condition, value);
-  if (rc == SQLITE_OK && !is_to_pass_on(plan, condition)) {
+    code = append_value(condition, value, err);
+  if (code == TR_OK && !is_to_pass_on(&vtab->plan, condition)) {
     for (int j = 0; j < condition->value_count; j++) sqlite3_value_free(condition->values[j]);
     tr_free(condition->values);
     --*count;
   }
-  return rc;
+  return code;
 }
 
 /* The keys that an = compares, a bit each. */
@@ -335,24 +325,24 @@ static uint64_t read_equal_keys(const char *text, int argc) {
   uint64_t keys = 0;
   for (int i = 0; i < argc; i++) {
     char *rest;
-    long code = labs(strtol(text, &rest, 10));
+    long term = labs(strtol(text, &rest, 10));
     text = rest;
-    if (code % 1000 == SQLITE_INDEX_CONSTRAINT_EQ) keys |= UINT64_C(1) << code / 1000;
+    if (term % 1000 == SQLITE_INDEX_CONSTRAINT_EQ) keys |= UINT64_C(1) << term / 1000;
   }
   return keys;
 }
 
 /* Reads the plan's text (see best_index_created) behind the number of the outputs. */
-static int read_conditions(const tr_group_plan *plan, char *text, sqlite3_value **argv, int argc,
-                           tr_group_condition **conditions, int *count) {
+static tr_code read_conditions(group_vtab *vtab, char *text, sqlite3_value **argv, int argc,
+                               tr_group_condition **conditions, int *count, tr_error *err) {
   *count = 0;
   *conditions = tr_malloc(((size_t)argc + 1) * sizeof **conditions);
-  if (*conditions == NULL) return SQLITE_NOMEM;
-  int rc = SQLITE_OK;
-  for (int i = 0; i < argc && rc == SQLITE_OK; i++) {
-    rc = read_condition(plan, strtol(text, &text, 10), argv[i], *conditions, count);
+  if (*conditions == NULL) return tr_error_no_memory(err);
+  tr_code code = TR_OK;
+  for (int i = 0; i < argc && code == TR_OK; i++) {
+    code = read_condition(vtab, strtol(text, &text, 10), argv[i], *conditions, count, err);
   }
-  return rc;
+  return code;
 }
 
 /* --- scanning --------------------------------------------------------------------------------------- */
@@ -422,21 +412,22 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   }
   drop_result(cursor);
   tr_group_condition *conditions = NULL;
-  int count = 0, scanned_whole = 0, rc = SQLITE_OK;
+  int count = 0, scanned_whole = 0;
   tr_error err = {0};
+  tr_code code = TR_OK;
   if (!cursor->was_in_vain)
-    rc = read_conditions(cursor->plan, rest, argv, argc, &conditions, &count);
-  if (rc == SQLITE_OK) {
+    code = read_conditions(vtab, rest, argv, argc, &conditions, &count, &err);
+  if (code == TR_OK &&
+      tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, &err) != 1) {
+    code = err.code;
+  }
+  if (code == TR_OK) {
     request.conditions = conditions;
     request.condition_count = count;
-    if (tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, &err) != 1 ||
-        tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err) !=
-            TR_OK) {
-      rc = tr_vtab_error(&vtab->base, &err);
-    }
+    code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
   }
   free_conditions(conditions, count);
-  if (rc != SQLITE_OK) return rc;
+  if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
   cursor->is_whole = count == 0;
   cursor->was_in_vain = count > 0 && scanned_whole;
   rewind_groups(cursor);
