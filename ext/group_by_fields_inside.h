@@ -1,6 +1,7 @@
 /*
-** The inside of a run, shared by its three files: group_by_fields_layout.c decides what is needed,
-** group_by_fields_intake.c takes rows in, group_by_fields_run.c runs and gives the result.
+** The inside of a run, shared by its four files: group_by_fields_layout.c decides what is needed,
+** group_by_fields_statement.c asks SQLite for it, group_by_fields_intake.c takes rows in,
+** group_by_fields_run.c runs and gives the result.
 */
 #ifndef TR_EXT_GROUP_BY_FIELDS_INSIDE_H
 #define TR_EXT_GROUP_BY_FIELDS_INSIDE_H

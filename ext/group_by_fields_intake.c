@@ -201,10 +201,6 @@ const tr_error *tr_group_intake_error(const tr_group_intake *intake) {
   return &intake->err;
 }
 
-int tr_group_intake_argument_count(const tr_group_intake *intake) {
-  return intake->argument_count;
-}
-
 tr_grouping *tr_group_intake_grouping(const tr_group_intake *intake) {
   return intake->grouping;
 }
@@ -213,25 +209,6 @@ tr_grouping *tr_group_intake_take_grouping(tr_group_intake *intake) {
   tr_grouping *grouping = intake->grouping;
   intake->grouping = NULL;
   return grouping;
-}
-
-void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql) {
-  for (int i = 0; i < intake->argument_count; i++) {
-    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", intake->arguments[i]);
-  }
-}
-
-tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, const char *schema,
-                                const tr_group_request *request, sqlite3_stmt **stmt,
-                                tr_error *err) {
-  tr_group_plan plan = *intake->result->plan;
-  char *name = sqlite3_mprintf("%s", schema);
-  if (name == NULL) return tr_error_no_memory(err);
-  plan.source.schema = name;
-  tr_code code =
-      tr_group_prepare(db, &plan, request, intake->arguments, intake->argument_count, stmt, err);
-  sqlite3_free(name);
-  return code;
 }
 
 int tr_group_intake_has_order(const tr_group_intake *intake) {

@@ -37,28 +37,9 @@ int tr_group_intake_rows(const tr_group_intake *intake);
 
 const tr_error *tr_group_intake_error(const tr_group_intake *intake);
 
-int tr_group_intake_argument_count(const tr_group_intake *intake);
-
 /* Its groups; taking them makes them the caller's. */
 tr_grouping *tr_group_intake_grouping(const tr_group_intake *intake);
 tr_grouping *tr_group_intake_take_grouping(tr_group_intake *intake);
-
-/* Appends the SQL of the arguments: `a, b, (c + 1)`. */
-void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql);
-
-/* The statement for one thread, prepared on another connection, which has the source in `schema`. */
-tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, const char *schema,
-                                const tr_group_request *request, sqlite3_stmt **stmt,
-                                tr_error *err);
-
-/*
-** Appends `(where) AND conditions`, or `1`; the conditions' parameters are ?1 and so on, and their number
-** is returned. tr_group_bind_conditions binds them.
-*/
-int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request *request,
-                               sqlite3_str *sql);
-tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
-                                 tr_error *err);
 
 /*
 ** Whether the order in which rows come in can be seen in the result, so that only one thread gives the
@@ -68,5 +49,31 @@ int tr_group_intake_has_order(const tr_group_intake *intake);
 
 /* Whether keys that can look different are shown by an aggregate, so that their order does not matter. */
 int tr_group_intake_knows_looks(const tr_group_intake *intake);
+
+/* --- group_by_fields_statement.c -------------------------------------------------------------------- */
+
+/* Appends the SQL of the arguments: `a, b, (c + 1)`. */
+void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql);
+
+/*
+** Prepares the inner statement on a connection that has the source in `schema`; the values of the conditions, in
+** their order, are its parameters. TR_TOO_BIG: more arguments than the connection allows.
+*/
+tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, const char *schema,
+                                const tr_group_request *request, sqlite3_stmt **stmt,
+                                tr_error *err);
+
+/*
+** Appends `(where) AND conditions`, or `1`; the conditions' parameters are ?1 and so on, and their number
+** is returned.
+*/
+int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request *request,
+                               sqlite3_str *sql);
+
+/* --- group_by_fields_run.c -------------------------------------------------------------------------- */
+
+/* Binds the conditions' parameters. */
+tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
+                                 tr_error *err);
 
 #endif

@@ -35,15 +35,9 @@ static int argument_of(tr_group_intake *run, char *sql, tr_group_input_kind kind
   return run->argument_count++;
 }
 
-static char *identifier(const char *name) {
-  sqlite3_str *sql = sqlite3_str_new(NULL);
-  tr_sql_append_identifier(sql, name);
-  return sqlite3_str_finish(sql);
-}
-
 /* Arguments that one behind the other make a row's key or its JSON: never shared. */
 static int append_argument(tr_group_intake *run, const char *column) {
-  char *sql = identifier(column);
+  char *sql = tr_group_identifier(column);
   if (sql == NULL) return -1;
   run->arguments[run->argument_count] = sql;
   return run->argument_count++;

@@ -25,6 +25,9 @@ void *tr_group_grown(tr_group_planner *p, void **items, int count, size_t size);
 /* `(text)`, checked to be whole; to be freed with sqlite3_free. NULL: failed. */
 char *tr_group_parenthesised(tr_group_planner *p, const char *text);
 
+/* `"name"`; to be freed with sqlite3_free. NULL: out of memory. */
+char *tr_group_identifier(const char *name);
+
 /* group_by_fields_aggregates.c: adds an output; or, where there is no aggregate, the group's rows. */
 tr_code tr_group_add_aggregate(tr_group_planner *p, const tr_argument *item);
 tr_code tr_group_add_rows(tr_group_planner *p);

@@ -111,9 +111,8 @@ static int count_qualifiers(const tr_field_path *path) {
 }
 
 char *tr_group_path_sql(const tr_source_column *column, const tr_field_path *path) {
-  sqlite3_str *quoted = sqlite3_str_new(NULL), *sql = sqlite3_str_new(NULL);
-  tr_sql_append_identifier(quoted, column->name);
-  char *name = sqlite3_str_finish(quoted);
+  sqlite3_str *sql = sqlite3_str_new(NULL);
+  char *name = tr_group_identifier(column->name);
   int is_out_of_memory = name == NULL;
   int left = TR_FIELD_PATH_MAX_QUALIFIERS - count_qualifiers(path);
   path_place start = {.expression = name,

@@ -105,7 +105,7 @@ static tr_code add_field(tr_group_planner *p, const char *name, char *sql, int c
   return tr_group_check_text(p, field->name);
 }
 
-static char *identifier(const char *name) {
+char *tr_group_identifier(const char *name) {
   sqlite3_str *sql = sqlite3_str_new(NULL);
   tr_sql_append_identifier(sql, name);
   return sqlite3_str_finish(sql);
@@ -113,7 +113,7 @@ static char *identifier(const char *name) {
 
 static tr_code add_column(tr_group_planner *p, int column, const char *alias) {
   const char *name = p->plan->source.columns[column].name;
-  return add_field(p, alias != NULL ? alias : name, identifier(name), column);
+  return add_field(p, alias != NULL ? alias : name, tr_group_identifier(name), column);
 }
 
 static tr_code add_all_columns(tr_group_planner *p) {

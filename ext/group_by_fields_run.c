@@ -175,8 +175,8 @@ static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_requ
   tr_code code = tr_group_intake_lay_out(run, request, worker_count > 1, err);
   run->result->shape.reserve = state_of(host)->reserve;
   if (code == TR_OK) {
-    code = tr_group_prepare(tr_host_db(host), run->result->plan, request, run->arguments,
-                            run->argument_count, &stmt, err);
+    code = tr_group_intake_prepare(run, tr_host_db(host), run->result->plan->source.schema, request,
+                                   &stmt, err);
   }
   if (code == TR_OK && worker_count > 0) {
     code = run_on_all(host, stmt, run, request, worker_count, way, scanned_whole, err);

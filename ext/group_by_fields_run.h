@@ -33,13 +33,6 @@ typedef struct tr_group_request {
 /* The aggregate function that the inner statement calls. */
 #define TR_GROUP_INNER_FUNCTION "tranche_group"
 
-/*
-** Prepares the inner statement (group_by_fields_statement.c); `arguments` are the function's, the key
-** fields first, and the values of the conditions, in their order, are its parameters.
-*/
-tr_code tr_group_prepare(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
-                         char *const *arguments, int count, sqlite3_stmt **stmt, tr_error *err);
-
 typedef struct tr_group_result tr_group_result;
 
 /*

@@ -7,8 +7,7 @@
 ** source is wrapped in a SELECT that numbers the groups with dense_rank() over that field; the
 ** number is the key, and what the field shows is its first value, kept by an aggregate.
 */
-#include "group_by_fields_intake.h"
-#include "group_by_fields_run.h"
+#include "group_by_fields_inside.h"
 
 /*
 ** A condition in the inner statement must let all rows of every group through that can pass in the
@@ -98,40 +97,45 @@ int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request
 }
 
 /* FROM ... WHERE ...; parameters of the conditions are ?1 and so on. */
-static void append_source(sqlite3_str *sql, const tr_group_plan *plan,
+static void append_source(sqlite3_str *sql, const tr_group_plan *plan, const char *schema,
                           const tr_group_request *request) {
   sqlite3_str_appendall(sql, " FROM ");
-  tr_sql_append_table(sql, plan->source.schema, plan->source.name);
+  tr_sql_append_table(sql, schema, plan->source.name);
   if (plan->where == NULL && request->condition_count == 0) return;
   sqlite3_str_appendall(sql, " WHERE ");
   tr_group_append_conditions(plan, request, sql);
 }
 
-static void append_arguments(sqlite3_str *sql, char *const *arguments, int count) {
-  for (int i = 0; i < count; i++) {
-    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", arguments[i]);
+void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql) {
+  for (int i = 0; i < intake->argument_count; i++) {
+    sqlite3_str_appendf(sql, "%s%s", i == 0 ? "" : ", ", intake->arguments[i]);
   }
 }
 
 /* The same over a SELECT that has numbered the groups of fields that only SQLite can compare. */
-static void append_ranked(sqlite3_str *sql, const tr_group_plan *plan,
-                          const tr_group_request *request, char *const *arguments, int count) {
+static void append_ranked(sqlite3_str *sql, const tr_group_intake *intake, const char *schema,
+                          const tr_group_request *request) {
+  const tr_group_plan *plan = intake->result->plan;
+  int count = intake->argument_count;
   for (int i = 0; i < count; i++) {
     int is_ranked = i < plan->key_count && plan->keys[i].is_foreign;
     sqlite3_str_appendf(sql, "%s%c%d", i == 0 ? "" : ", ", is_ranked ? 'r' : 'a', i);
   }
   sqlite3_str_appendall(sql, ") FROM (SELECT ");
   for (int i = 0; i < count; i++) {
-    sqlite3_str_appendf(sql, "%s%s AS a%d", i == 0 ? "" : ", ", arguments[i], i);
+    sqlite3_str_appendf(sql, "%s%s AS a%d", i == 0 ? "" : ", ", intake->arguments[i], i);
     if (i >= plan->key_count || !plan->keys[i].is_foreign) continue;
-    sqlite3_str_appendf(sql, ", dense_rank() OVER (ORDER BY %s) AS r%d", arguments[i], i);
+    sqlite3_str_appendf(sql, ", dense_rank() OVER (ORDER BY %s) AS r%d", intake->arguments[i], i);
   }
-  append_source(sql, plan, request);
+  append_source(sql, plan, schema, request);
   sqlite3_str_appendchar(sql, 1, ')');
 }
 
-tr_code tr_group_prepare(sqlite3 *db, const tr_group_plan *plan, const tr_group_request *request,
-                         char *const *arguments, int count, sqlite3_stmt **stmt, tr_error *err) {
+tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, const char *schema,
+                                const tr_group_request *request, sqlite3_stmt **stmt,
+                                tr_error *err) {
+  const tr_group_plan *plan = intake->result->plan;
+  int count = intake->argument_count;
   *stmt = NULL;
   int most = sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, -1);
   if (count > most) {
@@ -142,11 +146,11 @@ tr_code tr_group_prepare(sqlite3 *db, const tr_group_plan *plan, const tr_group_
   sqlite3_str *sql = sqlite3_str_new(db);
   sqlite3_str_appendall(sql, "SELECT " TR_GROUP_INNER_FUNCTION "(");
   if (tr_group_plan_has_foreign_collation(plan)) {
-    append_ranked(sql, plan, request, arguments, count);
+    append_ranked(sql, intake, schema, request);
   } else {
-    append_arguments(sql, arguments, count);
+    tr_group_intake_append_arguments(intake, sql);
     sqlite3_str_appendchar(sql, 1, ')');
-    append_source(sql, plan, request);
+    append_source(sql, plan, schema, request);
   }
   return tr_sql_prepare(db, sql, stmt, err);
 }

@@ -100,7 +100,8 @@ static int reads_clock(const char *name, int size) {
 static void look_at_function(program *p, const char *call, int first_register) {
   const char *end = strchr(call, '(');
   int size = end == NULL ? (int)strlen(call) : (int)(end - call);
-  if (size == (int)strlen("tranche_group") && strncmp(call, "tranche_group", (size_t)size) == 0) {
+  if (size == (int)strlen(TR_GROUP_INNER_FUNCTION) &&
+      strncmp(call, TR_GROUP_INNER_FUNCTION, (size_t)size) == 0) {
     return;
   }
   if (reads_clock(call, size)) {

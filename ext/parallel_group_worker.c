@@ -33,8 +33,7 @@
 #include "group_by_fields_parts.h"
 #include "range/byte_key.h"
 
-#define AGGREGATE "tranche_group"
-#define ROW_FUNCTION "tranche_group_row"
+#define ROW_FUNCTION TR_GROUP_INNER_FUNCTION "_row"
 
 /* Rowids so close to each other that the piece is short whatever it holds, in pieces. */
 #define SHORT_WIDTH 4
@@ -111,8 +110,9 @@ static void take_row_until_full(sqlite3_context *context, int argc, sqlite3_valu
 }
 
 static int register_functions(tr_group_worker *worker) {
-  int rc = sqlite3_create_function_v2(worker->db, AGGREGATE, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                      worker, NULL, step, finish, NULL);
+  int rc =
+      sqlite3_create_function_v2(worker->db, TR_GROUP_INNER_FUNCTION, -1,
+                                 SQLITE_UTF8 | SQLITE_DIRECTONLY, worker, NULL, step, finish, NULL);
   if (rc != SQLITE_OK) return rc;
   return sqlite3_create_function_v2(worker->db, ROW_FUNCTION, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
                                     worker, take_row_until_full, NULL, NULL, NULL);
@@ -146,7 +146,7 @@ static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end
   int parameter = count_condition_values(worker->job->request);
   sqlite3_str_appendall(sql, "SELECT ");
   if (f == NARROW)
-    append_call(worker, AGGREGATE, sql);
+    append_call(worker, TR_GROUP_INNER_FUNCTION, sql);
   else
     tr_group_keys_append_columns(&worker->keys, sql);
   sqlite3_str_appendall(sql, " FROM ");
