@@ -2,9 +2,7 @@
 ** rows and first: what group_by_fields needs of combine functions beyond the registered ones. Both
 ** depend on the order of rows, so they are not offered as aggregates, and have no bytes.
 */
-#include <string.h>
-
-#include "base/memory.h"
+#include "combine/held_value.h"
 #include "group_by_fields_parts.h"
 
 /* --- rows: a buffer of JSON texts with commas between ---------------------------------------- */
@@ -64,19 +62,14 @@ const tr_combine_fn tr_group_rows_fn = {
 
 typedef struct first_state {
   int is_set;
-  tr_value value; /* owns its bytes */
+  tr_value value; /* held */
 } first_state;
 
 static tr_code first_set(first_state *first, const tr_value *value, tr_error *err) {
   if (first->is_set) return TR_OK;
-  tr_value copy = *value;
-  if (value->type >= TR_TEXT && value->bytes.size > 0) {
-    uint8_t *bytes = tr_malloc(value->bytes.size);
-    if (bytes == NULL) return tr_error_no_memory(err);
-    copy.bytes.data = memcpy(bytes, value->bytes.data, value->bytes.size);
-  }
-  *first = (first_state){1, copy};
-  return TR_OK;
+  tr_code code = tr_held_value_set(&first->value, value, err);
+  first->is_set = code == TR_OK;
+  return code;
 }
 
 static tr_code first_add(const tr_combine *combine, void *state, const tr_value *inputs,
@@ -100,15 +93,11 @@ static tr_code first_extract(const tr_combine *combine, const void *state,
 }
 
 static size_t first_heap_size(const void *state) {
-  const first_state *first = state;
-  return first->value.type >= TR_TEXT ? first->value.bytes.size : 0;
+  return tr_held_value_size(&((const first_state *)state)->value);
 }
 
 static void first_free(void *state) {
-  first_state *first = state;
-  if (first->value.type >= TR_TEXT && first->value.bytes.size > 0) {
-    tr_free((void *)(uintptr_t)first->value.bytes.data);
-  }
+  tr_held_value_free(&((first_state *)state)->value);
 }
 
 const tr_combine_fn tr_group_first_fn = {
