@@ -332,9 +332,12 @@ static int is_blank(tr_bytes text) {
 
 static tr_code read_call(tr_group_planner *p, const tr_group_call *call) {
   char *schema, *table;
-  tr_code code = tr_table_name_parse(call->source, &schema, &table, p->err);
-  if (code != TR_OK) return code;
-  code = read_source(p, schema, table);
+  tr_error reason;
+  if (tr_table_name_parse(call->source, &schema, &table, &reason) != TR_OK) {
+    tr_value given = tr_value_text(call->source);
+    return tr_argument_refused(p->err, TR_GROUP_FUNCTION, "source", &given, &reason);
+  }
+  tr_code code = read_source(p, schema, table);
   tr_free(schema);
   tr_free(table);
   tr_argument_list list = {0};
@@ -351,8 +354,8 @@ static tr_code read_call(tr_group_planner *p, const tr_group_call *call) {
     tr_free(where.expression);
   }
   if (code == TR_OK && (call->workers < 0 || call->workers > MAX_WORKERS)) {
-    code = tr_error_set(p->err, TR_INVALID_ARGUMENT, TR_GROUP_FUNCTION ": workers = %lld: 1 to %d",
-                        (long long)call->workers, MAX_WORKERS);
+    tr_value given = tr_value_integer(call->workers);
+    code = tr_argument_error(p->err, TR_GROUP_FUNCTION, "workers", &given, "must be from 1 to 64");
   }
   p->plan->workers = (int)call->workers;
   return code;

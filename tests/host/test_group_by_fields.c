@@ -87,6 +87,10 @@ static void test_answers(void **state) {
       {"SELECT group_concat(value) FROM group_by_fields WHERE source = 't' AND \"by\" = 'g' AND "
        "((aggregates = 'min(x)' AND key LIKE '%1%') OR (aggregates = 'max(x)' AND key LIKE '%1%'))",
        "{\"min(x)\":1},{\"max(x)\":991}"},
+      {"SELECT count(*) FROM group_by_fields('')",
+       "error: group_by_fields(): argument source = '': a table's name is empty"},
+      {"SELECT count(*) FROM group_by_fields('t', '', '', '', 65)",
+       "error: group_by_fields(): argument workers = 65: must be from 1 to 64"},
       {"SELECT json_array(source, \"by\", aggregates, where_terms, workers) FROM "
        "group_by_fields('t', '', 'max(x)', NULL, 2)",
        "[\"t\",\"\",\"max(x)\",null,2]"},
