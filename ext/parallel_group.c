@@ -12,7 +12,6 @@
 
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "host/interrupt.h"
 #include "run_report.h"
 

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "group_by_fields_run.h"
 #include "host/key_bytes.h"
 #include "host/statement_reader.h"
 #include "range/byte_key.h"
 
-int tr_group_keys_size(const tr_group_keys *keys) {
+/* How many values a key has. */
+static int size_of(const tr_group_keys *keys) {
   const tr_source_key *key = &keys->source.key;
   return key->form == TR_KEY_ROWID ? 1 : key->column_count;
 }
@@ -24,7 +24,7 @@ static void append_key_column(const tr_source_table *source, int i, sqlite3_str 
 
 /* Appends the columns of the key, each with `suffix`. */
 static void append_key_with(const tr_group_keys *keys, const char *suffix, sqlite3_str *sql) {
-  for (int i = 0; i < tr_group_keys_size(keys); i++) {
+  for (int i = 0; i < size_of(keys); i++) {
     if (i > 0) sqlite3_str_appendall(sql, ", ");
     append_key_column(&keys->source, i, sql);
     sqlite3_str_appendall(sql, suffix);
@@ -40,7 +40,7 @@ void tr_group_keys_append_bound(const tr_group_keys *keys, const char *operator,
   sqlite3_str_appendchar(sql, 1, '(');
   tr_group_keys_append_columns(keys, sql);
   sqlite3_str_appendf(sql, ") %s (", operator);
-  for (int i = 0; i < tr_group_keys_size(keys); i++) {
+  for (int i = 0; i < size_of(keys); i++) {
     sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", ++*parameter);
   }
   sqlite3_str_appendchar(sql, 1, ')');
@@ -102,7 +102,7 @@ tr_code tr_group_keys_bind(tr_group_keys *keys, sqlite3_stmt *stmt, tr_bytes key
     return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, keys->db, rc);
   }
   size_t offset = 0;
-  for (int i = 0; i < tr_group_keys_size(keys) && rc == SQLITE_OK; i++) {
+  for (int i = 0; i < size_of(keys) && rc == SQLITE_OK; i++) {
     tr_value value;
     int found = tr_byte_key_next(key, &offset, &value, &keys->scratch, err);
     if (found < 0) return err->code;
@@ -120,7 +120,7 @@ tr_code tr_group_keys_read(tr_group_keys *keys, sqlite3_stmt *stmt, tr_buffer *k
     return tr_buffer_append(key, (tr_bytes){bytes, sizeof bytes}, err);
   }
   tr_code code = TR_OK;
-  for (int i = 0; i < tr_group_keys_size(keys) && code == TR_OK; i++) {
+  for (int i = 0; i < size_of(keys) && code == TR_OK; i++) {
     tr_value value = tr_value_of_sqlite(sqlite3_column_value(stmt, i));
     code = tr_byte_key_append(key, &value, err);
   }

@@ -40,9 +40,6 @@ void tr_group_keys_reset(tr_group_keys *keys);
 /* Makes it all zero. */
 void tr_group_keys_free(tr_group_keys *keys);
 
-/* How many values a key has. */
-int tr_group_keys_size(const tr_group_keys *keys);
-
 /* `k1, k2` */
 void tr_group_keys_append_columns(const tr_group_keys *keys, sqlite3_str *sql);
 

@@ -30,7 +30,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "group_by_fields_parts.h"
 #include "range/byte_key.h"
 
 #define ROW_FUNCTION TR_GROUP_INNER_FUNCTION "_row"
