@@ -69,10 +69,13 @@ static tr_code encode_row(const tr_source_table *source, const char *function,
   return has_null ? append_breaker(values[key->column_count], buffer, err) : TR_OK;
 }
 
-static tr_code key_of_rowid(int64_t rowid, tr_buffer *buffer, tr_error *err) {
+static tr_code key_of_rowid(sqlite3_value *rowid, tr_buffer *buffer, tr_error *err) {
+  if (sqlite3_value_type(rowid) != SQLITE_INTEGER) {
+    return tr_error_ignored(err, "a row's rowid cannot be read");
+  }
   tr_code code = tr_buffer_make_room(buffer, TR_ROWID_KEY_SIZE, err);
   if (code != TR_OK) return code;
-  tr_byte_key_of_rowid(rowid, buffer->data);
+  tr_byte_key_of_rowid(sqlite3_value_int64(rowid), buffer->data);
   buffer->size = TR_ROWID_KEY_SIZE;
   return TR_OK;
 }
@@ -83,7 +86,7 @@ tr_code tr_key_of_row(const tr_source_table *source, const char *function,
   tr_code code = TR_OK;
   tr_value value;
   switch (source->key.form) {
-  case TR_KEY_ROWID: code = key_of_rowid(sqlite3_value_int64(values[0]), buffer, err); break;
+  case TR_KEY_ROWID: code = key_of_rowid(values[0], buffer, err); break;
   case TR_KEY_TEXT:
     value = view_of(source, values[0]);
     if (is_plain_text(&value)) {

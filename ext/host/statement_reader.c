@@ -486,6 +486,9 @@ static int step(tr_statement_reader *reader, tr_error *err) {
 /* The row's key. */
 static tr_code make_key(tr_statement_reader *reader, tr_bytes *key, tr_error *err) {
   if (reader->source->key.form == TR_KEY_ROWID) {
+    if (sqlite3_value_type(reader->values[0]) != SQLITE_INTEGER) {
+      return tr_error_ignored(err, "a row's rowid cannot be read");
+    }
     tr_byte_key_of_rowid(sqlite3_value_int64(reader->values[0]), reader->rowid_key);
     *key = (tr_bytes){reader->rowid_key, TR_ROWID_KEY_SIZE};
     return TR_OK;
