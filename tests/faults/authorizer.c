@@ -41,6 +41,17 @@ static int is_of_schema(int action, const char *table) {
          action == SQLITE_CREATE_VTABLE || (action > SQLITE_DELETE && action < SQLITE_INSERT);
 }
 
+/*
+** SQLite (3.53, too) ends in a null pointer where a WITHOUT ROWID table was not to get its primary key, for which
+** it asks whether it may insert into sqlite_master and create sqlite_autoindex_... .
+*/
+static int is_fatal_to_ignore(int action, const char *name) {
+  static const char index[] = "sqlite_autoindex_";
+  if (name == NULL) return 0;
+  return (action == SQLITE_INSERT && strcmp(name, "sqlite_master") == 0) ||
+         (action == SQLITE_CREATE_INDEX && strncmp(name, index, strlen(index)) == 0);
+}
+
 static int authorize(void *none, int action, const char *a, const char *b, const char *schema,
                      const char *inside) {
   (void)none, (void)action, (void)a, (void)b, (void)schema, (void)inside;
@@ -48,6 +59,7 @@ static int authorize(void *none, int action, const char *a, const char *b, const
   if (authorizer.at == 0 || authorizer.asked < authorizer.at) return SQLITE_OK;
   if (authorizer.asked > authorizer.at && !authorizer.is_on) return SQLITE_OK;
   authorizer.has_objected = 1;
+  if (authorizer.answer == SQLITE_IGNORE && is_fatal_to_ignore(action, a)) return SQLITE_OK;
   authorizer.has_spoilt_schema |= authorizer.answer == SQLITE_IGNORE && is_of_schema(action, a);
   return authorizer.answer;
 }
