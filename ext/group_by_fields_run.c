@@ -70,7 +70,7 @@ int tr_group_register_function(tr_host *host) {
                                        .final = finish};
   group_state *state = tr_malloc(sizeof *state);
   if (state == NULL) return SQLITE_NOMEM;
-  *state = (group_state){NULL};
+  *state = (group_state){.run = NULL};
   if (tr_group_reserve_create(RESERVE, &state->reserve, NULL) != TR_OK) {
     tr_free(state);
     return SQLITE_NOMEM;
