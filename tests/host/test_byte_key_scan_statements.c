@@ -169,14 +169,15 @@ static void patterns_find_what_they_find_in_the_table(void **state) {
       "t(k INTEGER PRIMARY KEY, x, y BLOB, z TEXT, n TEXT COLLATE NOCASE, i INT)",
       "t(k INTEGER, x, y BLOB, z TEXT PRIMARY KEY, n TEXT COLLATE NOCASE, i INT) WITHOUT ROWID",
       "t(k INTEGER, x, y BLOB PRIMARY KEY, z TEXT, n TEXT COLLATE NOCASE, i INT) WITHOUT ROWID",
-      "t(k INTEGER, x, y BLOB, z TEXT, n TEXT COLLATE NOCASE, i INT, PRIMARY KEY (x, z)) "
-      "WITHOUT ROWID"};
+      ("t(k INTEGER, x, y BLOB, z TEXT, n TEXT COLLATE NOCASE, i INT, PRIMARY KEY (x, z))"
+       " WITHOUT ROWID")};
   static const char *const tables[] = {"byte_key_scan(t)", "byte_key_scan(t)",
                                        "byte_key_scan(t, key(byte_key(y)))", "byte_key_scan(t)"};
-  static const char *const rows[] = {"(1, 'ab', 'ab', 'ab', 'ab', 'ab'), (2, 'b', 'b', 'b', 'b', "
-                                     "'b'), (3, 'AB', 'AB', 'AB', 'AB', 'AB')",
-                                     "(4, x'6162', x'6162', x'6162', x'6162', x'6162'), (5, "
-                                     "x'4142', x'4142', x'4142', x'4142', x'4142')"};
+  static const char *const rows[] = {
+      ("(1, 'ab', 'ab', 'ab', 'ab', 'ab'), (2, 'b', 'b', 'b', 'b', 'b'),"
+       "(3, 'AB', 'AB', 'AB', 'AB', 'AB')"),
+      ("(4, x'6162', x'6162', x'6162', x'6162', x'6162'),"
+       "(5, x'4142', x'4142', x'4142', x'4142', x'4142')")};
   static const char *const terms[] = {"%s GLOB 'a*'",
                                       "%s GLOB 'a?'",
                                       "%s LIKE 'a%%'",
