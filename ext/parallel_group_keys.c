@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "group_by_fields_run.h"
-#include "host/key_bytes.h"
-#include "host/statement_reader.h"
 #include "range/byte_key.h"
 
 /* How many values a key has. */
