@@ -172,6 +172,17 @@ static tr_code read_tokens(token_list *list, tr_bytes text, tr_error *err) {
   return tr_error_set(err, TR_INVALID_ARGUMENT, "the '(' at offset %zu is not closed", outermost);
 }
 
+int tr_sql_has_table_option(tr_bytes sql, const char *word, tr_error *err) {
+  token_list list;
+  tr_code code = read_tokens(&list, sql, err);
+  int has_option = 0;
+  for (int i = list.count - 1; code == TR_OK && i >= 0 && !is_character(&list, i, ')'); i--) {
+    has_option |= is_word(&list, i, word);
+  }
+  tr_free(list.tokens);
+  return code == TR_NO_MEMORY ? -1 : has_option;
+}
+
 /* --- Copies ------------------------------------------------------------------------------- */
 
 /* A terminated copy, or NULL. */

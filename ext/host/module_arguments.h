@@ -41,6 +41,12 @@ tr_code tr_argument_list_parse(tr_argument_list *list, tr_bytes text, tr_error *
 void tr_argument_list_free(tr_argument_list *list);
 
 /*
+** Whether the option `word` (STRICT) stands behind the columns in the text of a CREATE TABLE: 1; 0, also of text that is
+** none; -1: TR_NO_MEMORY.
+*/
+int tr_sql_has_table_option(tr_bytes sql, const char *word, tr_error *err);
+
+/*
 ** Reads the name of a table, `t`, `aux.t`, `"my table"`, `'t'`, into `*schema` (NULL where none is
 ** given) and `*table`, unquoted; the caller frees both. Text that is no such name (`my table`) is
 ** taken as the table's name as it stands. TR_INVALID_ARGUMENT: blank, or with a zero byte.

@@ -60,10 +60,19 @@ typedef struct table_entry {
   int is_virtual;
 } table_entry;
 
+/*
+** Not from pragma_table_list: that has SQLite connect every virtual table of all schemas, each of which would ask it
+** in turn.
+*/
+static int read_is_strict(sqlite3_stmt *stmt, int column, tr_error *err) {
+  tr_bytes sql = tr_bytes_of_text(text_of(stmt, column));
+  return tr_sql_has_table_option(sql, "STRICT", err);
+}
+
 static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *schema,
                               const char *table, table_entry *entry, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(db);
-  sqlite3_str_appendall(sql, "SELECT name, type = 'view', coalesce(rootpage, 0) = 0 FROM ");
+  sqlite3_str_appendall(sql, "SELECT name, type = 'view', coalesce(rootpage, 0) = 0, sql FROM ");
   tr_sql_append_table(sql, schema, "sqlite_master");
   sqlite3_str_appendall(sql, " WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view')");
   sqlite3_stmt *stmt;
@@ -79,6 +88,8 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
     source->schema = copy_of(schema);
     source->name = copy_of(text_of(stmt, 0));
     if (source->schema == NULL || source->name == NULL) rc = SQLITE_NOMEM;
+    if (!entry->is_view && !entry->is_virtual) source->is_strict = read_is_strict(stmt, 3, err);
+    if (source->is_strict < 0) rc = SQLITE_NOMEM;
   }
   return finish(db, stmt, rc, err);
 }
@@ -255,19 +266,6 @@ static tr_code look_at_primary_key(const tr_source_table *source, sqlite3 *db, i
   return finish(db, stmt, rc, err);
 }
 
-static tr_code read_is_strict(tr_source_table *source, sqlite3 *db, tr_error *err) {
-  if (sqlite3_libversion_number() < 3037000) return TR_OK;
-  sqlite3_stmt *stmt;
-  tr_code code = prepare(db,
-                         "SELECT strict FROM pragma_table_list "
-                         "WHERE name = ?1 AND schema = ?2 COLLATE NOCASE",
-                         source->name, source->schema, &stmt, err);
-  if (code != TR_OK) return code;
-  int rc = sqlite3_step(stmt);
-  if (rc == SQLITE_ROW) source->is_strict = sqlite3_column_int(stmt, 0);
-  return finish(db, stmt, rc, err);
-}
-
 static tr_code read_encoding(tr_source_table *source, sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = prepare(db, "PRAGMA encoding", NULL, NULL, &stmt, err);
@@ -373,7 +371,6 @@ tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *f
   source->file = file_of(source, db);
   code = read_schema_version(source, db, &source->schema_version, err);
   if (code == TR_OK) code = read_encoding(source, db, err);
-  if (code == TR_OK) code = read_is_strict(source, db, err);
   if (code == TR_OK) code = read_columns(source, db, err);
   if (code == TR_OK && source->kind == TR_SOURCE_ROWID_TABLE) code = read_rowid(source, db, err);
 done:

@@ -316,11 +316,36 @@ static void a_tracker_goes_on_over_other_changes(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static int give_up(void *none) {
+  (void)none;
+  return 1;
+}
+
+/* Tables that are not yet connected must not have each other connected: the work would multiply with each. */
+static void many_stored_tables_are_connected_over_a_stale_schema(void **state) {
+  (void)state;
+  enum { TABLES = 6, MOST_STEPS = 1000000 };
+  setting s;
+  char sql[100];
+  set_up(&s);
+  for (int i = 0; i < TABLES; i++) {
+    snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE v%d USING %s(t)", i,
+             i % 2 == 0 ? "scan_job" : "byte_key_scan");
+    database_must(s.other, sql);
+  }
+  change(&s, "aux");
+  sqlite3_progress_handler(s.db, MOST_STEPS, give_up, NULL);
+  assert_int_equal(database_integer(s.db, "SELECT count(*) FROM v1"), 1);
+  assert_int_equal(database_integer(s.db, "SELECT job_claim('v0', 'w') IS NOT NULL"), 1);
+  tear_down(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_table_is_created_over_a_stale_schema),
       cmocka_unit_test(a_table_is_used_over_a_stale_schema),
       cmocka_unit_test(rows_go_into_temp_while_others_write),
+      cmocka_unit_test(many_stored_tables_are_connected_over_a_stale_schema),
       cmocka_unit_test(a_table_without_its_source_can_be_dropped),
       cmocka_unit_test(a_changed_source_is_noticed_every_time),
       cmocka_unit_test(a_tracker_stays_with_its_kind_of_key),
