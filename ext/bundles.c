@@ -361,6 +361,9 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
                    ? tr_jobs_mark(job->jobs) == bundle->lease
                    : tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0;
   if (is_own && (claim == 0 || claim == bundle->claims)) return TR_OK;
+  if (claim > bundle->claims)
+    return refuse_other(job, call, bundle, "is claimed", ": the claim of this text was rolled back",
+                        err);
   if (is_own) return refuse_other(job, call, bundle, "was claimed again", ran_out, err);
   if (call->worker != NULL) return refuse_other(job, call, bundle, "is now claimed", ran_out, err);
   return refuse_other(job, call, bundle, "is claimed",

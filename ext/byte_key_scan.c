@@ -61,7 +61,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
                    char **message) {
   tr_error err;
   int is_ad_hoc = argc == 3 && sqlite3_stricmp(argv[2], argv[0]) == 0;
-  int fresh = is_ad_hoc ? SQLITE_OK : tr_schemas_read_afresh(db, argv[1]);
+  int fresh = is_ad_hoc ? SQLITE_OK : tr_schemas_read_afresh(db, argv[1], message);
   if (fresh != SQLITE_OK) return fresh;
   scan_table *table = tr_malloc(sizeof *table);
   if (table == NULL) return SQLITE_NOMEM;

@@ -105,7 +105,7 @@ static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, ch
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **table,
                    char **message) {
-  int fresh = argc == 3 ? SQLITE_OK : tr_schemas_read_afresh(db, argv[1]);
+  int fresh = argc == 3 ? SQLITE_OK : tr_schemas_read_afresh(db, argv[1], message);
   if (fresh != SQLITE_OK) return fresh;
   group_vtab *vtab = tr_malloc(sizeof *vtab);
   if (vtab == NULL) return SQLITE_NOMEM;
@@ -387,7 +387,7 @@ static int next(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
   do {
     cursor->group = tr_grouping_next(tr_group_result_groups(cursor->result), &cursor->at);
-  } while (cursor->group != NULL && is_null_where_equal(cursor));
+  } while (cursor->group != NULL && cursor->equal_keys != 0 && is_null_where_equal(cursor));
   return SQLITE_OK;
 }
 

@@ -200,7 +200,7 @@ static int declare(const job_table *table, char **message) {
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
                    char **message, int is_new) {
   tr_error err;
-  int fresh = tr_schemas_read_afresh(db, argv[1]);
+  int fresh = tr_schemas_read_afresh(db, argv[1], message);
   if (fresh != SQLITE_OK) return fresh;
   job_table *table = tr_malloc(sizeof *table);
   if (table == NULL) return SQLITE_NOMEM;

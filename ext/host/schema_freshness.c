@@ -25,7 +25,7 @@ static int read_schema(sqlite3 *db, const char *schema) {
   return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int tr_schemas_read_afresh(sqlite3 *db, const char *schema) {
+int tr_schemas_read_afresh(sqlite3 *db, const char *schema, char **message) {
   /* What is forgotten besides temp is only what is stale, and the table's own schema is being written. */
   if (sqlite3_stricmp(schema, "temp") != 0) return SQLITE_OK;
   sqlite3_stmt *list = NULL;
@@ -36,5 +36,7 @@ int tr_schemas_read_afresh(sqlite3 *db, const char *schema) {
     if (rc == SQLITE_OK && sqlite3_stricmp(name, "temp") != 0) rc = read_schema(db, name);
   }
   sqlite3_finalize(list);
-  return rc == SQLITE_DONE ? SQLITE_OK : rc;
+  if (rc == SQLITE_DONE) return SQLITE_OK;
+  if (rc != SQLITE_SCHEMA) *message = sqlite3_mprintf("%s", sqlite3_errstr(rc));
+  return rc;
 }

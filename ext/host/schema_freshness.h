@@ -20,9 +20,10 @@
 /*
 ** First of all in xCreate and xConnect. `schema` is the table's, argv[1]. SQLITE_OK: no schema was
 ** stale, and none can become so before the statement ends, as all are being read. Else a SQLite code, to
-** be returned at once: argv is gone, sqlite3_declare_vtab must not be called. (It is SQLITE_SCHEMA, for
-** which SQLite prepares the statement again by itself; nobody gets to see it.)
+** be returned at once: argv is gone, sqlite3_declare_vtab must not be called. (Mostly it is SQLITE_SCHEMA, for
+** which SQLite prepares the statement again by itself; of any other, as that a file is locked, `*message` says what
+** it is.)
 */
-int tr_schemas_read_afresh(sqlite3 *db, const char *schema);
+int tr_schemas_read_afresh(sqlite3 *db, const char *schema, char **message);
 
 #endif

@@ -244,6 +244,13 @@ static void claims_of_one_worker_are_told_apart(void **state) {
       assert_refused(call(db, calls[j][0], first, rest),
                      "was claimed again by worker 'w': the lease of this claim ran out");
     }
+    database_must(db, "BEGIN");
+    call(db, "job_heartbeat", second, ", 0");
+    char ahead[200];
+    snprintf(ahead, sizeof ahead, "%s", claim(db, "w", 100, 60));
+    database_must(db, "ROLLBACK");
+    assert_refused(call(db, "job_done", ahead, workers[i]),
+                   "is claimed by worker 'w': the claim of this text was rolled back");
     finish(db, second);
     assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), 4);
     assert_refused(call(db, "job_done", first, workers[i]), "done already");

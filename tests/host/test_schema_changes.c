@@ -316,6 +316,20 @@ static void a_tracker_goes_on_over_other_changes(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static void a_locked_file_is_told_by_its_name(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+    setting s;
+    set_up(&s);
+    database_must(s.other, "BEGIN EXCLUSIVE");
+    assert_int_equal(sqlite3_exec(s.db, tables[i], NULL, NULL, NULL), SQLITE_BUSY);
+    assert_string_equal(sqlite3_errmsg(s.db), "database is locked");
+    database_must(s.other, "COMMIT");
+    database_must(s.db, tables[i]);
+    tear_down(&s);
+  }
+}
+
 static int give_up(void *none) {
   (void)none;
   return 1;
@@ -345,6 +359,7 @@ int main(void) {
       cmocka_unit_test(a_table_is_created_over_a_stale_schema),
       cmocka_unit_test(a_table_is_used_over_a_stale_schema),
       cmocka_unit_test(rows_go_into_temp_while_others_write),
+      cmocka_unit_test(a_locked_file_is_told_by_its_name),
       cmocka_unit_test(many_stored_tables_are_connected_over_a_stale_schema),
       cmocka_unit_test(a_table_without_its_source_can_be_dropped),
       cmocka_unit_test(a_changed_source_is_noticed_every_time),
