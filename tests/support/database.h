@@ -77,10 +77,10 @@ static inline int64_t database_integer(sqlite3 *db, const char *sql) {
   return integer;
 }
 
-/* The text that a query gives, or "error: ..."; a NULL and no row are "". Holds until the eighth call after. */
+/* The text that a query gives, or "error: ..."; a NULL and no row are "". Holds until the thread's eighth call after. */
 static inline const char *database_text(sqlite3 *db, const char *sql) {
-  static char texts[8][2048];
-  static int next;
+  static _Thread_local char texts[8][2048];
+  static _Thread_local int next;
   char *text = texts[next++ % 8];
   sqlite3_stmt *stmt = NULL;
   int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
