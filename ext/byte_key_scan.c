@@ -9,8 +9,6 @@
 */
 #include "byte_key_scan.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "host/schema_freshness.h"
 #include "surfaces.h"
@@ -132,7 +130,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **opened) {
   if (cursor == NULL) return SQLITE_NOMEM;
   tr_scan_cursor_init(&cursor->scan);
   cursor->source = (tr_source_table){0};
-  memset(cursor->texts, 0, sizeof cursor->texts);
+  cursor->texts = (tr_kept_arguments){.hash = 0};
   *opened = &cursor->scan.base;
   return SQLITE_OK;
 }

@@ -9,6 +9,7 @@
 #ifndef TR_EXT_BYTE_KEY_SCAN_H
 #define TR_EXT_BYTE_KEY_SCAN_H
 
+#include "host/hidden_arguments.h"
 #include "host/scan_table.h"
 
 #define SCAN_FUNCTION "byte_key_scan"
@@ -29,8 +30,8 @@ typedef struct scan_table {
 
 typedef struct scan_cursor {
   tr_scan_cursor scan;
-  tr_source_table source;                    /* of the ad hoc form */
-  sqlite3_value *texts[SCAN_TEXT_ARGUMENTS]; /* its arguments from source on; NULL: not given */
+  tr_source_table source;  /* of the ad hoc form */
+  tr_kept_arguments texts; /* its first SCAN_TEXT_ARGUMENTS arguments, from source on */
 } scan_cursor;
 
 extern const char scan_ad_hoc_declaration[];

@@ -9,7 +9,6 @@
 */
 #include "byte_key_scan.h"
 
-#include "host/hidden_arguments.h"
 #include "host/in_lists.h"
 
 enum {
@@ -164,26 +163,8 @@ static tr_code append_row(const tr_source_table *source, const tr_argument_list 
 
 /* --- Filtering ---------------------------------------------------------------------------- */
 
-static void forget_texts(scan_cursor *cursor) {
-  for (int i = 0; i < SCAN_TEXT_ARGUMENTS; i++) {
-    sqlite3_value_free(cursor->texts[i]);
-    cursor->texts[i] = NULL;
-  }
-}
-
-/* SQLite reads the arguments back where it plans an OR as several scans, and looks at them again. */
-static tr_code keep_texts(scan_cursor *cursor, sqlite3_value **arguments, tr_error *err) {
-  forget_texts(cursor);
-  for (int i = 0; i < SCAN_TEXT_ARGUMENTS; i++) {
-    if (arguments[i] == NULL) continue;
-    cursor->texts[i] = sqlite3_value_dup(arguments[i]);
-    if (cursor->texts[i] == NULL) return tr_error_no_memory(err);
-  }
-  return TR_OK;
-}
-
 void scan_ad_hoc_close(scan_cursor *cursor) {
-  forget_texts(cursor);
+  tr_kept_arguments_free(&cursor->texts);
   tr_source_table_free(&cursor->source);
 }
 
@@ -261,7 +242,8 @@ tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, 
                         "%s(): argument source is missing: name a table, %s('t')", SCAN_FUNCTION,
                         SCAN_FUNCTION);
   }
-  tr_code code = keep_texts(cursor, arguments, err);
+  int texts = mask & ((1 << SCAN_TEXT_ARGUMENTS) - 1);
+  tr_code code = tr_kept_arguments_set(&cursor->texts, texts, argv, err);
   if (code == TR_OK) code = ready_reader(cursor, arguments, err);
   for (int i = 0; i < KEY_TERMS && code == TR_OK; i++) {
     if ((mask & 1 << (ARGUMENTS + i)) == 0) continue;
@@ -294,8 +276,8 @@ void scan_ad_hoc_column(scan_cursor *of, sqlite3_context *context, int column) {
     break;
   case COLUMN_RESTRICTION: tr_scan_restriction_value(cursor, context); break;
   default:
-    if (of->texts[column - COLUMN_SOURCE] != NULL) {
-      sqlite3_result_value(context, of->texts[column - COLUMN_SOURCE]);
+    if (of->texts.values[column - COLUMN_SOURCE] != NULL) {
+      sqlite3_result_value(context, of->texts.values[column - COLUMN_SOURCE]);
     }
     break;
   }

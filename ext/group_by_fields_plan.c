@@ -355,7 +355,8 @@ static tr_code read_call(tr_group_planner *p, const tr_group_call *call) {
   }
   if (code == TR_OK && (call->workers < 0 || call->workers > MAX_WORKERS)) {
     tr_value given = tr_value_integer(call->workers);
-    code = tr_argument_error(p->err, TR_GROUP_FUNCTION, "workers", &given, "must be from 1 to 64");
+    code = tr_argument_error(p->err, TR_GROUP_FUNCTION, "workers", &given,
+                             "must be from 1 to " TR_TEXT_OF(MAX_WORKERS));
   }
   p->plan->workers = (int)call->workers;
   return code;

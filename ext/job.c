@@ -234,8 +234,7 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 
 /* --- Statements --------------------------------------------------------------------------- */
 
-#define TEXT_OF_TOKEN(token) #token
-#define TEXT_OF(number) TEXT_OF_TOKEN(number)
+#define MOST TR_TEXT_OF(TR_BUNDLE_MOST)
 
 /*
 ** What stands for what in these texts is said at tr_job_append_sql.
@@ -244,12 +243,11 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 ** the claim too: clocks of machines differ by a little, and are set by a little as a machine starts. What is damaged
 ** has run out, so that the claim looks at it and says so.
 */
-#define EXPIRED                                                                  \
-  "NOT ifnull(until <= " TEXT_OF(                                                \
-      TR_BUNDLE_MOST) " AND"                                                     \
-                      " CASE WHEN boot = ?1 THEN until > ?2"                     \
-                      " ELSE ?3 BETWEEN claimed_at - (until - since) / 1000 + 1" \
-                      " AND claimed_at + (until - since) / 1000 - 1 END, 0)"
+#define EXPIRED                                              \
+  "NOT ifnull(until <= " MOST " AND"                         \
+  " CASE WHEN boot = ?1 THEN until > ?2"                     \
+  " ELSE ?3 BETWEEN claimed_at - (until - since) / 1000 + 1" \
+  " AND claimed_at + (until - since) / 1000 - 1 END, 0)"
 
 /* Bundles that are not done. Of these there is an index, which SQLite only uses where it reads just this term. */
 #define LIVE "state <> 'done' AND "

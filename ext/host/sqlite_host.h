@@ -175,6 +175,10 @@ int tr_is_writing(sqlite3 *db);
 
 /* --- SQL text ----------------------------------------------------------------------------- */
 
+/* A number that is a macro, as text. */
+#define TR_TEXT_OF_TOKEN(token) #token
+#define TR_TEXT_OF(number) TR_TEXT_OF_TOKEN(number)
+
 /* Appends an identifier in double quotes, as all that go into SQL are. */
 void tr_sql_append_identifier(sqlite3_str *sql, const char *name);
 

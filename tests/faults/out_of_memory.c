@@ -27,47 +27,8 @@
 
 #include "database.h"
 #include "effort.h"
+#include "failing_allocator.h"
 #include "sql_blocks.h"
-
-/* --- An allocator that fails on request ------------------------------------------------------- */
-
-static sqlite3_mem_methods real;
-static atomic_long fail_at;   /* 0: never; else the number of the allocation that fails */
-static atomic_int fails_on;   /* 1: so do all after it */
-static atomic_long allocated; /* since the last arm() */
-static atomic_int has_failed;
-
-static int is_to_fail(void) {
-  long number = atomic_fetch_add(&allocated, 1) + 1, at = atomic_load(&fail_at);
-  if (at == 0 || (atomic_load(&fails_on) ? number < at : number != at)) return 0;
-  atomic_store(&has_failed, 1);
-  return 1;
-}
-
-static void *failing_malloc(int size) {
-  return is_to_fail() ? NULL : real.xMalloc(size);
-}
-
-static void *failing_realloc(void *memory, int size) {
-  return is_to_fail() ? NULL : real.xRealloc(memory, size);
-}
-
-static void arm(long at, int on) {
-  atomic_store(&allocated, 0);
-  atomic_store(&has_failed, 0);
-  atomic_store(&fails_on, on);
-  atomic_store(&fail_at, at);
-}
-
-static void install(void) {
-  if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK) abort();
-  sqlite3_mem_methods failing = real;
-  failing.xMalloc = failing_malloc;
-  failing.xRealloc = failing_realloc;
-  if (sqlite3_config(SQLITE_CONFIG_MALLOC, &failing) != SQLITE_OK) abort();
-  /* Lookaside memory would answer small requests without asking us. */
-  if (sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) != SQLITE_OK) abort();
-}
 
 /* --- A run --------------------------------------------------------------------------------------- */
 
@@ -121,10 +82,10 @@ static int run_with_failure(const sql_block *b, long at, int on, uint64_t *expec
       fail_msg("%s, before: %s", b->name, sqlite3_errmsg(db));
     }
   }
-  arm(at, on);
+  failing_allocator_arm(at, on);
   int rc = b == NULL ? sql_blocks_load(db) : sql_blocks_run(db, b->sql, &answered);
-  int failed = atomic_load(&has_failed);
-  arm(0, 0);
+  int failed = failing_allocator_has_failed();
+  failing_allocator_arm(0, 0);
   if (!failed && rc != SQLITE_OK) fail_msg("%s: %s", f.name, sqlite3_errmsg(db));
   /* A failed load may be reported as SQLITE_ERROR, since the loader itself needs memory to say more. */
   if (rc != SQLITE_OK && !is_no_memory(rc) && !(b == NULL && rc == SQLITE_ERROR)) {
@@ -194,8 +155,8 @@ static int query_on_threads(sqlite3 *db, const failure *f, const char *when) {
   static const char last_run[] = "SELECT reason FROM tranche_last_run()";
   uint64_t answered, expected;
   int rc = sql_blocks_run(db, "SELECT count(*), sum(n) FROM temp.g", &answered);
-  int failed = atomic_load(&has_failed);
-  arm(0, 0);
+  int failed = failing_allocator_has_failed();
+  failing_allocator_arm(0, 0);
   if (rc != SQLITE_OK && !(failed && is_no_memory(rc))) {
     fail_msg("%s: allocation %ld fails%s: %s: %d (%s) instead of SQLITE_NOMEM", f->name, f->at,
              and_after(f), when, rc, sqlite3_errmsg(db));
@@ -219,7 +180,7 @@ static int run_on_threads(const char *created, const failure *f) {
   char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE temp.g USING %s", created);
   assert_int_equal(sql_blocks_run(db, sql, &none), SQLITE_OK);
   sqlite3_free(sql);
-  arm(f->at, f->on);
+  failing_allocator_arm(f->at, f->on);
   int failed = query_on_threads(db, f, "at once");
   query_on_threads(db, f, "afterwards");
   close_after(db, f, before);
@@ -260,7 +221,7 @@ static void queries_on_threads(void **state) {
 }
 
 int main(void) {
-  install();
+  failing_allocator_install();
   sql_blocks_read(&blocks, "tests/faults/statements.sql");
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loading),
