@@ -303,9 +303,40 @@ void tr_bundle_let_go(tr_bundle *bundle) {
   bundle->claimed_at = 0;
 }
 
-tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error *err) {
-  tr_restriction restriction = {
-      .kind = TR_BYTES, .bytes = {bundle->start, bundle->end}, .claim = bundle->claims};
+/* --- The number of a claim ---------------------------------------------------------------- */
+
+/*
+** One that may be rolled back: the count of claims above this many bits of the lease. All are below 2^53, as JSON is
+** read by programs to which integers are doubles; a count too great for that stays at the greatest.
+*/
+enum { LEASE_BITS = 40, GREATEST_COUNT = (1 << 13) - 1 };
+
+static int64_t number_with_lease(const tr_bundle *bundle) {
+  int64_t count = bundle->claims < GREATEST_COUNT ? bundle->claims : GREATEST_COUNT;
+  return count << LEASE_BITS | (bundle->lease & (((int64_t)1 << LEASE_BITS) - 1));
+}
+
+static int has_lease(int64_t number) {
+  return number >> LEASE_BITS != 0;
+}
+
+/* Whether it is the number of the claim that holds the bundle. 0, none, stands for that too. */
+static int is_present_claim(const tr_bundle *bundle, int64_t number) {
+  return number == 0 || number == (has_lease(number) ? number_with_lease(bundle) : bundle->claims);
+}
+
+/* Whether the claim of another number can only have been rolled back: the count is no less than the present one. */
+static int was_rolled_back(const tr_bundle *bundle, int64_t number) {
+  return has_lease(number) ? number >> LEASE_BITS >= number_with_lease(bundle) >> LEASE_BITS
+                           : number > bundle->claims;
+}
+
+tr_code tr_bundle_restriction(const tr_bundle *bundle, const tr_job_transaction *transaction,
+                              tr_buffer *text, tr_error *err) {
+  int is_certain = transaction->scope == TR_SCOPE_OWN;
+  tr_restriction restriction = {.kind = TR_BYTES,
+                                .bytes = {bundle->start, bundle->end},
+                                .claim = is_certain ? bundle->claims : number_with_lease(bundle)};
   return tr_restriction_text(&restriction, text, err);
 }
 
@@ -349,19 +380,21 @@ static tr_code refuse_other(const tr_job *job, const tr_bundle_call *call, const
 }
 
 /*
-** Whoever names the worker that holds the bundle may end the claim; else only the connection that made it,
-** whose mark the lease is. A claim that was rolled back left no mark. Of several claims it is the last
-** that holds, where the text says which it is of: one that was put together, or that a former version gave, does not.
+** Whoever names the worker that holds the bundle may end the claim; else only the connection that made it, which
+** has taken its lease. Of several claims it is the last that holds, where the text says which it is of: one that was put
+** together, or that a former version gave, does not.
 */
 static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const tr_bundle *bundle,
                            tr_error *err) {
   int64_t claim = call->bundle->claim;
-  static const char ran_out[] = ": the lease of this claim ran out";
+  const char *ran_out = has_lease(claim)
+                            ? ": the lease of this claim ran out, or it was rolled back"
+                            : ": the lease of this claim ran out";
   int is_own = call->worker == NULL
-                   ? tr_jobs_mark(job->jobs) == bundle->lease
+                   ? tr_jobs_have_taken(job->jobs, bundle->lease)
                    : tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0;
-  if (is_own && (claim == 0 || claim == bundle->claims)) return TR_OK;
-  if (claim > bundle->claims)
+  if (is_own && is_present_claim(bundle, claim)) return TR_OK;
+  if (!is_present_claim(bundle, claim) && was_rolled_back(bundle, claim))
     return refuse_other(job, call, bundle, "is claimed", ": the claim of this text was rolled back",
                         err);
   if (is_own) return refuse_other(job, call, bundle, "was claimed again", ran_out, err);
@@ -453,8 +486,10 @@ tr_code tr_bundle_find_any(tr_job *job, const tr_bundle_call *call, tr_bundle *b
   int is_found = tr_bundle_find(job, &call->bundle->bytes, bundle, &reason);
   if (is_found == 1) return TR_OK;
   if (is_found == 0) {
-    return refuse(job, call, "is not there: it was never one, or was cut since it was claimed",
-                  err);
+    return refuse(
+        job, call,
+        "is not there: it was never one, its claim was rolled back, or it was cut since",
+        err);
   }
   if (err != NULL) *err = reason;
   return reason.code;
@@ -470,7 +505,8 @@ tr_code tr_bundle_find_failed(tr_job *job, const tr_bundle_call *call, tr_bundle
 tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
                            tr_error *err) {
   static const char *const reasons[TR_BUNDLE_STATES] = {
-      [TR_BUNDLE_PENDING] = "is not claimed: it was given back, or its lease ran out",
+      [TR_BUNDLE_PENDING] =
+          "is not claimed: it was given back, its lease ran out, or the claim was rolled back",
       [TR_BUNDLE_CLAIMED] = "",
       [TR_BUNDLE_DONE] = "is done already",
       [TR_BUNDLE_FAILED] = "has failed; job_retry() makes it pending again",

@@ -31,7 +31,7 @@ typedef struct tr_bundle {
   /* Of the last claim. */
   int has_worker;
   tr_buffer worker;
-  int64_t lease; /* the mark of the connection that claimed (tr_jobs_mark); 0: nobody holds it */
+  int64_t lease; /* of this claim and no other (tr_jobs_new_lease); 0: nobody holds it */
   char boot[TR_BOOT_NAME_SIZE];
   int64_t since; /* ticks */
   int64_t until;
@@ -100,8 +100,13 @@ tr_code tr_bundle_refuse_record(const tr_bundle *bundle, tr_error *err);
 /* Nobody holds it from here on. */
 void tr_bundle_let_go(tr_bundle *bundle);
 
-/* Appends the bundle's restriction. */
-tr_code tr_bundle_restriction(const tr_bundle *bundle, tr_buffer *text, tr_error *err);
+/*
+** Appends the bundle's restriction, with the number of its claim: how often the bundle was claimed, 1, 2, ... A claim
+** that is part of the caller's transaction may be rolled back when its text is known already, and the count goes back
+** with it; so its number has the lease in it as well, and no other claim ever gets that.
+*/
+tr_code tr_bundle_restriction(const tr_bundle *bundle, const tr_job_transaction *transaction,
+                              tr_buffer *text, tr_error *err);
 
 /* --- What a call names -------------------------------------------------------------------- */
 

@@ -16,13 +16,17 @@
 
 struct tr_jobs {
   tr_job *first;
-  int64_t mark;
+  int64_t first_lease;
+  int64_t leases; /* how many were taken, those of claims that were rolled back too */
 };
 
 /* --- The list ----------------------------------------------------------------------------- */
 
-/* SQLite's random numbers alone would be the same in processes that were forked after the first of them. */
-static int64_t make_mark(const void *address) {
+/*
+** Where a connection's leases begin: below 2^62, so that they never come to an end. SQLite's random numbers alone would be
+** the same in processes that were forked after the first of them.
+*/
+static int64_t first_lease(const void *address) {
   struct {
     uint64_t random[2];
     int64_t ticks;
@@ -35,8 +39,8 @@ static int64_t make_mark(const void *address) {
   parts.ticks = now.ticks;
   parts.wall = now.wall;
   sqlite3_randomness(sizeof parts.random, parts.random);
-  uint64_t mark = tr_hash128_of((tr_bytes){(const uint8_t *)&parts, sizeof parts}, 0).low >> 1;
-  return mark == 0 ? 1 : (int64_t)mark;
+  return 1 +
+         (int64_t)(tr_hash128_of((tr_bytes){(const uint8_t *)&parts, sizeof parts}, 0).low >> 2);
 }
 
 tr_jobs *tr_jobs_of_host(tr_host *host) {
@@ -45,13 +49,17 @@ tr_jobs *tr_jobs_of_host(tr_host *host) {
   if (jobs != NULL) return jobs;
   jobs = tr_malloc(sizeof *jobs);
   if (jobs == NULL) return NULL;
-  *jobs = (tr_jobs){.mark = make_mark(jobs)};
+  *jobs = (tr_jobs){.first_lease = first_lease(jobs)};
   if (tr_host_set_state(host, owner, jobs, tr_free) != TR_OK) return NULL;
   return jobs;
 }
 
-int64_t tr_jobs_mark(const tr_jobs *jobs) {
-  return jobs->mark;
+int64_t tr_jobs_new_lease(tr_jobs *jobs) {
+  return jobs->first_lease + jobs->leases++;
+}
+
+int tr_jobs_have_taken(const tr_jobs *jobs, int64_t lease) {
+  return lease >= jobs->first_lease && lease - jobs->first_lease < jobs->leases;
 }
 
 void tr_job_forget_statements(tr_job *job) {

@@ -18,8 +18,8 @@
 **   key_record.c       what keys a bundle had
 **
 ** All that decides anything stands in the shadow tables NAME_bundles and NAME_job, so ROLLBACK takes
-** it back like any other row. In memory are prepared statements, and the connection's mark (tr_jobs_mark),
-** which is only ever compared with the table.
+** it back like any other row. In memory are prepared statements, and which leases the connection has taken
+** (tr_jobs_new_lease), which is only ever compared with the table.
 **
 ** Thread-safety: belongs to the thread that uses the connection.
 */
@@ -136,10 +136,14 @@ tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
                      tr_job **job, tr_error *err);
 
 /*
-** A number, not 0, that no other connection has, of this process or any other. Leases are marked with it,
-** so that a connection knows its own claims, however many, from what stands in the table.
+** A lease for a claim: a number, not 0, that no other claim ever has, of this connection or any other. What is rolled back
+** does not bring it back. Those of a connection follow each other from one chosen at random, so that a connection
+** knows its own claims, however many, from what stands in the table.
 */
-int64_t tr_jobs_mark(const tr_jobs *jobs);
+int64_t tr_jobs_new_lease(tr_jobs *jobs);
+
+/* Whether this connection has taken it: 1, 0. */
+int tr_jobs_have_taken(const tr_jobs *jobs, int64_t lease);
 
 /* --- Statements --------------------------------------------------------------------------- */
 

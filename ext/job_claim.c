@@ -108,10 +108,10 @@ static tr_code share_last_keys(tr_job *job, const tr_job_transaction *transactio
 
 /* --- Writing it down ---------------------------------------------------------------------- */
 
-static tr_code lease_to(tr_bundle *bundle, int64_t mark, const tr_job_transaction *transaction,
+static tr_code lease_to(tr_bundle *bundle, int64_t lease, const tr_job_transaction *transaction,
                         const tr_claim *claim, tr_error *err) {
   const tr_moment *now = &transaction->now;
-  bundle->lease = mark;
+  bundle->lease = lease;
   bundle->state = TR_BUNDLE_CLAIMED;
   bundle->claims++;
   bundle->since = now->ticks;
@@ -164,7 +164,7 @@ static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr
     rest = range;
   }
   bundle->keys = w->count;
-  if (code == TR_OK) code = lease_to(bundle, tr_jobs_mark(job->jobs), transaction, claim, err);
+  if (code == TR_OK) code = lease_to(bundle, tr_jobs_new_lease(job->jobs), transaction, claim, err);
   if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
   if (code == TR_OK) {
     code =

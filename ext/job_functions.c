@@ -108,7 +108,7 @@ static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, const 
   if (done != NULL) code = end_bundle(job, transaction, claim, done, &reason);
   if (code == TR_OK) is_claimed = tr_job_claim(job, transaction, claim, &bundle, &reason);
   if (is_claimed < 0) code = reason.code;
-  if (is_claimed == 1) code = tr_bundle_restriction(&bundle, &text, &reason);
+  if (is_claimed == 1) code = tr_bundle_restriction(&bundle, transaction, &text, &reason);
   if (code != TR_OK && err != NULL) *err = reason;
   code = tr_job_end(job, transaction, code, err);
   if (code == TR_OK && is_claimed == 1) tr_result_json(context, &text);

@@ -258,6 +258,123 @@ static void claims_of_one_worker_are_told_apart(void **state) {
   }
 }
 
+/* The calls that end a claim, or keep it, and what they take behind the bundle. */
+static const char *const ends[][2] = {{"job_done", ""},
+                                      {"job_heartbeat", ", NULL"},
+                                      {"job_release", ""},
+                                      {"job_fail", ", 'no'"},
+                                      {"job_next", ", 'w'"}};
+
+static void assert_ends_nothing(sqlite3 *db, const char *bundle, const char *why) {
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    char rest[40];
+    snprintf(rest, sizeof rest, "%s", ends[i][1]);
+    assert_refused(call(db, ends[i][0], bundle, rest), why);
+    if (strcmp(ends[i][0], "job_next") == 0) continue;
+    snprintf(rest, sizeof rest, "%s, 'w'", ends[i][1]);
+    assert_refused(call(db, ends[i][0], bundle, rest), why);
+  }
+}
+
+/* How a claim comes to be undone, and how the next one is made: on this connection, or (`is_another`) on a second. */
+typedef struct undoing {
+  const char *before, *undo;
+  const char *again, *keep;
+  int is_another;
+} undoing;
+
+static const undoing undoings[] = {
+    {"BEGIN", "ROLLBACK", "", "", 0},
+    {"BEGIN", "ROLLBACK", "", "", 1},
+    {"BEGIN", "ROLLBACK", "BEGIN", "COMMIT", 0},
+    {"BEGIN IMMEDIATE", "ROLLBACK", "BEGIN IMMEDIATE", "COMMIT", 1},
+    {"BEGIN; INSERT INTO out VALUES (-1); SAVEPOINT s", "ROLLBACK TO s", "", "COMMIT", 0},
+    {"SAVEPOINT s", "ROLLBACK TO s; RELEASE s", "SAVEPOINT s", "RELEASE s", 0},
+    {"SAVEPOINT s", "ROLLBACK TO s; RELEASE s", "SAVEPOINT s", "RELEASE s", 1},
+};
+
+/*
+** A row that came between the two claims is of the second only: so the first, whose output has it not, must end nothing,
+** though it was of the same keys, the same worker and, as the count went back with it, the same count of claims.
+*/
+static void a_claim_that_was_rolled_back_never_comes_again(void **state) {
+  (void)state;
+  char path[512];
+  for (size_t i = 0; i < sizeof undoings / sizeof undoings[0]; i++) {
+    const undoing *u = &undoings[i];
+    char first[200], second[200];
+    sqlite3 *db = with_job(database_path("undone", path), 4, "");
+    sqlite3 *other = u->is_another ? database_open(path, 0) : db;
+    database_must(db, "DELETE FROM events WHERE id = 3");
+    database_must(db, u->before);
+    snprintf(first, sizeof first, "%s", claim(db, "w", 3, 60));
+    assert_int_equal(rows_of(db, first), 3);
+    database_must(db, u->undo);
+    assert_ends_nothing(db, first, "it was never one, its claim was rolled back");
+    database_must(other, "INSERT INTO events VALUES (3, 0)");
+    database_must(other, u->again);
+    snprintf(second, sizeof second, "%s", claim(other, "w", 4, 60));
+    assert_same_bundle(second, first);
+    assert_int_equal(database_integer(other, "SELECT max(claims) FROM job_bundles"), 1);
+    assert_ends_nothing(other, first, "the claim of this text was rolled back");
+    database_must(other, u->keep);
+    assert_ends_nothing(other, first, "the claim of this text was rolled back");
+    if (db != other) assert_ends_nothing(db, first, "is claimed by worker 'w'");
+    finish(other, second);
+    assert_ends_nothing(other, first, "done already");
+    assert_int_equal(database_integer(db, "SELECT count(*) FROM out WHERE id > 0"), 4);
+    if (db != other) close_database(other);
+    close_database(db);
+    database_remove(path);
+  }
+}
+
+/* All are of the same bundle, most of them rolled back, by calls inside a transaction and outside. */
+static void no_number_is_given_twice(void **state) {
+  (void)state;
+  enum { CLAIMS = 200 };
+  sqlite3 *db = in_memory(5, "");
+  database_must(db, "CREATE TEMP TABLE given(bundle TEXT PRIMARY KEY) WITHOUT ROWID");
+  for (int i = 0; i < CLAIMS; i++) {
+    char bundle[200], sql[300];
+    int is_nested = i % 7 != 0;
+    if (is_nested) database_must(db, "BEGIN");
+    snprintf(bundle, sizeof bundle, "%s", claim(db, "w", 5, i % 7 == 6 ? 60 : 0));
+    assert_string_equal(call(db, "job_release", bundle, ""), "1");
+    if (is_nested) database_must(db, i % 3 == 0 ? "COMMIT" : "ROLLBACK");
+    snprintf(sql, sizeof sql, "INSERT INTO given VALUES ('%s')", bundle);
+    database_must(db, sql);
+  }
+  /* Integers that a double holds, too, as many a reader of JSON makes them doubles. */
+  assert_int_equal(database_integer(db,
+                                    "SELECT count(*) FROM given WHERE "
+                                    "json_extract(bundle, '$.claim') NOT BETWEEN 1 AND 1 << 53"),
+                   0);
+  close_database(db);
+}
+
+/* Counts that are too great for the number stay at the greatest, and the claims are told apart all the same. */
+static void any_count_of_claims_has_its_number(void **state) {
+  (void)state;
+  static const char *const counts[] = {"8189", "8190", "8191", "1 << 40", "(1 << 53) - 2"};
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    char sql[200], first[200], second[200];
+    sqlite3 *db = in_memory(5, "");
+    claim(db, "w", 5, 0);
+    snprintf(sql, sizeof sql, "UPDATE job_bundles SET claims = %s WHERE state = 'claimed'; BEGIN",
+             counts[i]);
+    database_must(db, sql);
+    snprintf(first, sizeof first, "%s", claim(db, "w", 5, 0));
+    database_must(db, "ROLLBACK; BEGIN");
+    snprintf(second, sizeof second, "%s", claim(db, "w", 5, 0));
+    assert_same_bundle(second, first);
+    assert_ends_nothing(db, first, "the claim of this text was rolled back");
+    assert_string_equal(call(db, "job_done", second, ""), "1");
+    database_must(db, "COMMIT");
+    close_database(db);
+  }
+}
+
 /* Texts of versions that did not number the claims, and those that somebody puts together. */
 static void a_bundle_without_a_number_is_that_of_the_present_claim(void **state) {
   (void)state;
@@ -487,7 +604,9 @@ static void what_is_rolled_back_was_not_claimed_and_not_done(void **state) {
   snprintf(bundle, sizeof bundle, "%s", claim(db, "w", 10, 60));
   database_must(db, "ROLLBACK");
   assert_refused(call(db, "job_done", bundle, ""), "not there");
-  assert_string_equal(claim(db, "w", 10, 60), bundle);
+  const char *again = claim(db, "w", 10, 60);
+  assert_same_bundle(again, bundle);
+  snprintf(bundle, sizeof bundle, "%s", again);
 
   database_must(db, "BEGIN; SAVEPOINT a");
   assert_string_equal(call(db, "job_done", bundle, ""), "1");
@@ -629,6 +748,9 @@ int main(void) {
       cmocka_unit_test(a_large_bundle_that_came_back_is_cut),
       cmocka_unit_test(a_worker_whose_bundle_was_claimed_again_is_fenced),
       cmocka_unit_test(claims_of_one_worker_are_told_apart),
+      cmocka_unit_test(a_claim_that_was_rolled_back_never_comes_again),
+      cmocka_unit_test(no_number_is_given_twice),
+      cmocka_unit_test(any_count_of_claims_has_its_number),
       cmocka_unit_test(a_bundle_without_a_number_is_that_of_the_present_claim),
       cmocka_unit_test(a_bundle_is_a_restriction),
       cmocka_unit_test(a_lease_that_ran_out_still_counts_while_nobody_else_claims),

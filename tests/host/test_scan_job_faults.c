@@ -209,7 +209,7 @@ static void what_a_dead_claim_saw_is_new_when_it_comes_again(void **state) {
 static void only_the_connection_that_claimed_needs_no_name(void **state) {
   (void)state;
   char path[512];
-  char bundle[200];
+  char bundle[200], now[200];
   sqlite3 *db = database_open(database_path("fences", path), 0);
   database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
                     "INSERT INTO t SELECT value FROM counting_input(5000);"
@@ -219,12 +219,17 @@ static void only_the_connection_that_claimed_needs_no_name(void **state) {
   database_must(db, "BEGIN");
   snprintf(bundle, sizeof bundle, "%s", database_text(db, "SELECT job_claim('job', 'w1', 2)"));
   database_must(db, "ROLLBACK");
-  assert_string_equal(database_text(other, "SELECT job_claim('job', 'w2', 2)"), bundle);
+  snprintf(now, sizeof now, "%s", database_text(other, "SELECT job_claim('job', 'w2', 2)"));
+  assert_non_null(strstr(bundle, "\"end\":\"8000000000000002\""));
+  assert_non_null(strstr(now, "\"end\":\"8000000000000002\""));
   static const char *const uses[] = {
       "SELECT job_done('job', '%s')", "SELECT job_release('job', '%s')",
       "SELECT job_heartbeat('job', '%s')", "SELECT job_fail('job', '%s', 'no')"};
-  for (int i = 0; i < 4; i++) assert_refused(ask(db, uses[i], bundle, ""), "by worker 'w2'");
-  assert_string_equal(ask(other, "SELECT job_done('job', '%s')", bundle, ""), "1");
+  for (int i = 0; i < 4; i++) {
+    assert_refused(ask(db, uses[i], bundle, ""), "by worker 'w2'");
+    assert_refused(ask(db, uses[i], now, ""), "by worker 'w2', and not by this connection");
+  }
+  assert_string_equal(ask(other, "SELECT job_done('job', '%s')", now, ""), "1");
   /* A connection remembers as many claims as it makes. */
   snprintf(bundle, sizeof bundle, "%s", database_text(db, "SELECT job_claim('job', 'w1', 2)"));
   database_must(db,
