@@ -163,6 +163,12 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
   return SQLITE_OK;
 }
 
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
+  if (!((scan_table *)base->pVtab)->is_ad_hoc) return tr_scan_rowid(base, id);
+  *id = scan_ad_hoc_rowid((scan_cursor *)base);
+  return SQLITE_OK;
+}
+
 int tr_register_byte_key_scan(tr_host *host) {
   static const sqlite3_module module = {
       .iVersion = 0,
@@ -177,7 +183,7 @@ int tr_register_byte_key_scan(tr_host *host) {
       .xNext = tr_scan_next,
       .xEof = tr_scan_eof,
       .xColumn = column,
-      .xRowid = tr_scan_rowid,
+      .xRowid = rowid,
       .xRename = rename_table,
   };
   return tr_host_register_module(host, SCAN_FUNCTION, &module);

@@ -38,6 +38,7 @@ extern const char scan_ad_hoc_declaration[];
 int scan_ad_hoc_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, tr_error *err);
 void scan_ad_hoc_column(scan_cursor *cursor, sqlite3_context *context, int column);
+int64_t scan_ad_hoc_rowid(const scan_cursor *cursor);
 void scan_ad_hoc_close(scan_cursor *cursor);
 
 #endif

@@ -5,10 +5,13 @@
 ** row is built by SQLite's own JSON functions, in the inner statement. Of what JSON has no word for, a
 ** BLOB stands as its hexadecimal digits, an infinity as 9e999.
 **
-** Such a table belongs to nobody's schema and has no rowid of its own: its primary key is the byte key.
+** Such a table belongs to nobody's schema and has no rowid of its own. Its rowid is a hash of the byte key and of
+** the arguments that say what a row is: SQLite tells by it which rows of the scans for
+** `columns = 'a' AND ... OR columns = 'b' AND ...` are the same.
 */
 #include "byte_key_scan.h"
 
+#include "base/hash.h"
 #include "host/in_lists.h"
 
 enum {
@@ -29,8 +32,8 @@ static const char *const argument_names[ARGUMENTS] = {"source",      "key",     
                                                       "where_terms", "tracker", "restriction"};
 
 const char scan_ad_hoc_declaration[] =
-    "CREATE TABLE x(byte_key BLOB NOT NULL PRIMARY KEY, row TEXT, source HIDDEN, key HIDDEN,"
-    " columns HIDDEN, where_terms HIDDEN, tracker HIDDEN, restriction HIDDEN) WITHOUT ROWID";
+    "CREATE TABLE x(byte_key BLOB NOT NULL, row TEXT, source HIDDEN, key HIDDEN,"
+    " columns HIDDEN, where_terms HIDDEN, tracker HIDDEN, restriction HIDDEN)";
 
 /* --- Planning ----------------------------------------------------------------------------- */
 
@@ -104,7 +107,7 @@ int scan_ad_hoc_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
       info->nOrderBy > 0 && info->aOrderBy[0].iColumn == COLUMN_BYTE_KEY && !info->aOrderBy[0].desc;
   info->estimatedRows = (sqlite3_int64)(ROWS_UNKNOWN * part);
   info->estimatedCost =
-      10.0 * ROWS_UNKNOWN * part * tr_hidden_columns_penalty(info, COLUMN_TRACKER, 2);
+      10.0 * ROWS_UNKNOWN * part * tr_hidden_arguments_penalty(info, COLUMN_SOURCE, ARGUMENTS, 1);
   return SQLITE_OK;
 }
 
@@ -281,4 +284,8 @@ void scan_ad_hoc_column(scan_cursor *of, sqlite3_context *context, int column) {
     }
     break;
   }
+}
+
+int64_t scan_ad_hoc_rowid(const scan_cursor *cursor) {
+  return (int64_t)tr_hash128_of(tr_tracked_scan_key(&cursor->scan.scan), cursor->texts.hash).low;
 }

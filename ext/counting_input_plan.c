@@ -22,7 +22,7 @@
 #define LIST_ROWS 25.0
 
 /* A scan by tracker is never so long that a query which names trackers goes without:
-** tr_hidden_columns_penalty. */
+** tr_hidden_arguments_penalty. */
 #define TRACKED_ROWS 1e6
 
 static const struct {
@@ -215,7 +215,11 @@ static double estimate_rows(const plan *p) {
     tr_counting_source_take(&source, (uint64_t)max_records);
   if (is_cut) tr_counting_source_restrict(&source, p->bounds.low, p->bounds.high);
   double rows = (double)tr_counting_source_count(&source);
-  if (!(knows_up_to && knows_start && knows_step && knows_max_records)) rows = UNKNOWN_END_ROWS;
+  /* Most likely the side of an OR, and the end is given beside that. */
+  int may_have_end =
+      tr_hidden_argument_is_missing(p->info, COUNTING_FIRST_ARGUMENT + COUNTING_UP_TO);
+  int knows_all = knows_up_to && knows_start && knows_step && knows_max_records;
+  if (!knows_all || (may_have_end && rows > UNKNOWN_END_ROWS)) rows = UNKNOWN_END_ROWS;
   for (int i = 0; i < p->unknown_bounds && is_cut; i++) rows /= UNKNOWN_BOUND_SHARE;
   if (p->has_list && is_cut && rows > LIST_ROWS) rows = LIST_ROWS;
   if (!is_cut && rows > TRACKED_ROWS) rows = TRACKED_ROWS;
@@ -239,8 +243,8 @@ int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   take_limits(&p);
   double rows = estimate_rows(&p);
   info->estimatedRows = rows < 0x1p62 ? (sqlite3_int64)rows : (sqlite3_int64)1 << 62;
-  info->estimatedCost =
-      (rows + 1) * tr_hidden_columns_penalty(info, COUNTING_FIRST_ARGUMENT + COUNTING_TRACKER, 2);
+  info->estimatedCost = (rows + 1) * tr_hidden_arguments_penalty(info, COUNTING_FIRST_ARGUMENT,
+                                                                 COUNTING_ARGUMENTS, 0);
   if (p.is_one_row && !is_given(&p, COUNTING_TRACKER)) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
   rc = sqlite3_str_errcode(p.marks);
   info->idxStr = sqlite3_str_finish(p.marks);

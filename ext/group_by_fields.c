@@ -227,13 +227,7 @@ static int best_index_ad_hoc(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     info->aConstraintUsage[position[i]].omit = 1;
     info->idxNum |= 1 << i;
   }
-  /*
-  ** SQLite reckons the sides of an OR without what stands beside it. So a plan that has no source may be one of such a
-  ** side: it is dearer than one with all arguments, and cheaper than one that lacks an argument which the query
-  ** looks at, where all sides would be one scan.
-  */
-  info->estimatedCost =
-      position[0] < 0 ? 1e9 : 1e6 * tr_hidden_columns_penalty(info, SOURCE + 1, ARGUMENT_COUNT - 1);
+  info->estimatedCost = 1e6 * tr_hidden_arguments_penalty(info, SOURCE, ARGUMENT_COUNT, 1);
   info->estimatedRows = 1000;
   return SQLITE_OK;
 }

@@ -3,6 +3,8 @@
 */
 #include "host/hidden_arguments.h"
 
+#include <math.h>
+
 #include "base/hash.h"
 #include "base/little_endian.h"
 #include "host/in_lists.h"
@@ -69,14 +71,25 @@ int tr_hidden_arguments_check(const tr_hidden_arguments *arguments, sqlite3_vtab
   return SQLITE_OK;
 }
 
-double tr_hidden_columns_penalty(const sqlite3_index_info *info, int first, int count) {
+int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column) {
   enum { LAST_BIT = 63 }; /* it stands for all further columns, too */
-  double penalty = 1;
-  for (int column = first; column < first + count; column++) {
-    int is_used = (info->colUsed >> (column < LAST_BIT ? column : LAST_BIT) & 1) != 0;
-    if (is_used && !is_given(info, column)) penalty *= 1e9;
+  int is_used = (info->colUsed >> (column < LAST_BIT ? column : LAST_BIT) & 1) != 0;
+  return is_used && !is_given(info, column);
+}
+
+/* A factor is 2^32 at least, far above the rows of any table; all of them together stay below 2^1024. */
+double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int count,
+                                   int required_count) {
+  static const int bits[] = {32, 64, 128, 256, 512};
+  enum { LAST = sizeof bits / sizeof bits[0] - 1, MOST_BITS = 950 };
+  int sum = 0;
+  for (int i = 0; i < count; i++) {
+    int is_required = i < required_count && !is_given(info, first + i);
+    if (is_required || tr_hidden_argument_is_missing(info, first + i)) {
+      sum += bits[i < LAST ? i : LAST];
+    }
   }
-  return penalty;
+  return ldexp(1, sum < MOST_BITS ? sum : MOST_BITS);
 }
 
 /* A hash of the argument and of all before it. */

@@ -40,13 +40,21 @@ tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value *
                               tr_error *err);
 void tr_kept_arguments_free(tr_kept_arguments *kept); /* Makes it all zero. */
 
+/* Whether the query looks at an argument's column and the plan does not have the argument. */
+int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column);
+
 /*
-** By how much a plan's cost is to be multiplied: much for each of `count` columns, arguments from `first` on,
-** that the query looks at and the plan does not have. `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)`
-** could else be one scan without any tracker, whose rows all fail; it must be two. And in
-** `tracker = 'a' AND (id = 3 OR id = 7)` SQLite may reckon the two sides of the OR without the tracker,
-** which they would both ask for; it must be one.
+** By how much a plan's cost is to be multiplied for the arguments that it lacks, of `count` from column `first` on:
+** those that the query looks at, and the first `required_count` in any case.
+**
+** `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)` could be one scan without any tracker, whose rows all
+** fail; it must be two. `tracker = 'a' AND (id = 3 OR id = 7)` must be one. An older SQLite (3.40; 3.53 not) reckons the
+** sides of an OR without what stands beside it, though in the end each of them has that, too; so it weighs a plan that
+** lacks what is in the sides against plans that lack what is beside them, and a table cannot tell which is which. As
+** arguments are given by their places, the first ones beside the OR (`f('t') WHERE by = 'a' AND ... OR by = 'b' AND ...`),
+** one that is lacking outweighs all those before it.
 */
-double tr_hidden_columns_penalty(const sqlite3_index_info *info, int first, int count);
+double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int count,
+                                   int required_count);
 
 #endif

@@ -98,8 +98,8 @@ static int disconnect(sqlite3_vtab *vtab) {
 
 /*
 ** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite for another order
-** of the join. One that is not there at all, though required, may be there in another plan: to see what the sides of
-** an OR would cost, older SQLites show each of them alone. So that plan is dear, and xFilter says what is missing.
+** of the join. One that is not there at all, though required, may be there in another plan (see
+** tr_hidden_arguments_penalty). So that plan is dear, and xFilter says what is missing.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   const tr_table_function *function = ((table *)vtab)->function;
@@ -120,15 +120,16 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   int next = 1;
   info->estimatedCost = 100;
   info->estimatedRows = 25;
-  for (int i = 0; function->arguments[i] != NULL; i++) {
-    if (given[i] < 0) {
-      if (i < function->required_count) info->estimatedCost = 1e99;
-      continue;
-    }
+  int count = 0;
+  while (function->arguments[count] != NULL) count++;
+  for (int i = 0; i < count; i++) {
+    if (given[i] < 0) continue;
     info->idxNum |= 1 << i;
     info->aConstraintUsage[given[i]].argvIndex = next++;
     info->aConstraintUsage[given[i]].omit = 1;
   }
+  info->estimatedCost *=
+      tr_hidden_arguments_penalty(info, function->column_count, count, function->required_count);
   return SQLITE_OK;
 }
 

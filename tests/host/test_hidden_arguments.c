@@ -197,6 +197,80 @@ static void table_functions_too(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/*
+** Arguments in the sides of an OR, some of them beside it: each side is a scan of its own, with the arguments of both.
+** What a side gives twice with another's arguments is another row; in counting_input, where a row is its number, it
+** is the same one.
+*/
+static void an_or_over_arguments_is_a_scan_for_each(void **state) {
+  (void)state;
+#define ROWS(columns) "SELECT group_concat(row, ' ') FROM byte_key_scan" columns
+#define VALUES(columns) "SELECT group_concat(value, ' ') FROM group_by_fields" columns
+  static const struct {
+    const char *query;
+    const char *answer;
+  } cases[] = {
+      {ROWS("('p') WHERE columns = 'a' OR columns = 'b'"),
+       "{\"a\":1} {\"a\":2} {\"b\":10} {\"b\":20}"},
+      {ROWS(" WHERE (source = 'p' AND columns = 'a') OR (source = 'p' AND columns = 'b')"),
+       "{\"a\":1} {\"a\":2} {\"b\":10} {\"b\":20}"},
+      {ROWS(" WHERE (source = 'p' AND columns = 'a') OR (source = 'q' AND columns = 'b')"),
+       "{\"a\":1} {\"a\":2} {\"b\":70}"},
+      {ROWS(" WHERE (source = 'p' AND columns = 'a') OR source = 'q'"),
+       "{\"a\":1} {\"a\":2} {\"id\":1,\"a\":7,\"b\":70}"},
+      {ROWS("('p') WHERE columns = 'a' OR where_terms = 'b > 10'"),
+       "{\"a\":1} {\"a\":2} {\"id\":2,\"a\":2,\"b\":20}"},
+      {ROWS("('p', 'id') WHERE (columns = 'a' AND where_terms = 'b = 10') OR "
+            "(columns = 'b' AND where_terms = 'b = 20')"),
+       "{\"a\":1} {\"b\":20}"},
+      {ROWS(" WHERE source = 'p' AND ((columns = 'a' AND where_terms = 'b = 10') OR "
+            "(columns = 'b' AND where_terms = 'b = 10'))"),
+       "{\"a\":1} {\"b\":10}"},
+      {ROWS("('p', 'id', 'a') WHERE where_terms = 'b = 10' OR (where_terms = 'b < 30' AND "
+            "byte_key > x'80')"),
+       "{\"a\":1} {\"a\":1} {\"a\":2}"},
+      {"SELECT count(*) FROM (SELECT DISTINCT byte_key FROM byte_key_scan WHERE source IN ('p', "
+       "'q'))",
+       "2"},
+      {VALUES(" WHERE (source = 'p' AND by = 'a' AND aggregates = 'sum(b)') OR "
+              "(source = 'q' AND by = 'a' AND aggregates = 'sum(a)')"),
+       "{\"sum(b)\":10} {\"sum(b)\":20} {\"sum(a)\":7}"},
+      {VALUES("('p', 'a') WHERE (aggregates = 'sum(b)' AND where_terms = 'b > 10') OR "
+              "aggregates = 'sum(a)'"),
+       "{\"sum(b)\":20} {\"sum(a)\":1} {\"sum(a)\":2}"},
+      {VALUES("('p', 'a', 'sum(b)') WHERE (where_terms = 'b > 10' AND workers = 1) OR "
+              "(where_terms = 'b = 10' AND workers = 1)"),
+       "{\"sum(b)\":20} {\"sum(b)\":10}"},
+      {"SELECT group_concat(value) FROM counting_input(5) WHERE (start = 1 AND step = 2) OR "
+       "(start = 0 AND step = 3)",
+       "1,3,0"},
+      {"SELECT group_concat(value) FROM counting_input(5) WHERE start = 3 OR step = 3", "3,4,0"},
+      {"SELECT group_concat(value) FROM counting_input(9, 0, 2) WHERE "
+       "(max_records = 3 AND value > 2) OR (max_records = 2 AND value < 2)",
+       "4,0"},
+      {"SELECT group_concat(ordinal) FROM range_split('{\"from\":0,\"to\":9}') WHERE "
+       "(n = 2 AND ordinal = 0) OR (n = 3 AND ordinal = 2)",
+       "0,2"},
+      {"SELECT group_concat(ordinal) FROM scan_splits('p') WHERE (n = 2 AND ordinal = 0) OR "
+       "(n = 1 AND ordinal = 0)",
+       "0,0"},
+      {"SELECT group_concat(ordinal) FROM scan_splits('p', 2) WHERE (key = 'id' AND ordinal = 0) "
+       "OR "
+       "(key = 'id' AND ordinal = 1)",
+       "0,1"},
+  };
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE p(id INTEGER PRIMARY KEY, a, b);"
+                    "INSERT INTO p VALUES (1, 1, 10), (2, 2, 20);"
+                    "CREATE TABLE q(id INTEGER PRIMARY KEY, a, b);"
+                    "INSERT INTO q VALUES (1, 7, 70)");
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char *answer = database_text(db, cases[i].query);
+    if (strcmp(answer, cases[i].answer) != 0) fail_msg("%s: %s", cases[i].query, answer);
+  }
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* What can only be a mistake, and claims nothing. */
 static void arguments_are_given_by_equals(void **state) {
   (void)state;
@@ -310,6 +384,7 @@ int main(void) {
       cmocka_unit_test(in_a_wide_table_too),
       cmocka_unit_test(numbers_and_rows_as_json_too),
       cmocka_unit_test(table_functions_too),
+      cmocka_unit_test(an_or_over_arguments_is_a_scan_for_each),
       cmocka_unit_test(arguments_are_given_by_equals),
       cmocka_unit_test(a_fixed_join_order_loses_arguments),
   };
