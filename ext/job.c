@@ -286,8 +286,10 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_BUNDLE_NEIGHBOURS] =
         "SELECT (SELECT end_key FROM @ WHERE start_key < ?1 ORDER BY start_key DESC LIMIT 1),"
         " (SELECT start_key FROM @ WHERE start_key > ?1 ORDER BY start_key LIMIT 1)",
-    [TR_BUNDLE_RETRY_ALL] = "UPDATE @ SET state = 'pending', failures = 0"
-                            " WHERE " LIVE "state = 'failed'",
+    [TR_BUNDLE_RETRY_ALL] =
+        "UPDATE @ SET state = 'pending', failures = 0, worker = NULL, lease = NULL,"
+        " boot = NULL, since = NULL, until = NULL, lease_length = NULL,"
+        " claimed_at = NULL, finished_at = NULL WHERE " LIVE "state = 'failed'",
     [TR_BUNDLE_ALL] = "SELECT $ FROM @ ORDER BY start_key",
     [TR_BUNDLE_WORKERS] = "SELECT count(DISTINCT worker) FROM @ WHERE " LIVE "state = 'claimed'"
                           " AND worker <> ?4 AND NOT " EXPIRED,

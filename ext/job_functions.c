@@ -260,7 +260,8 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
 /* --- Retrying and rescanning -------------------------------------------------------------- */
 
 static tr_code retry_all(tr_job *job, int64_t *count, tr_error *err) {
-  tr_code code = tr_job_do(job, TR_BUNDLE_RETRY_ALL, err);
+  tr_code code = tr_job_need_keys(job, "job_retry", err);
+  if (code == TR_OK) code = tr_job_do(job, TR_BUNDLE_RETRY_ALL, err);
   if (code == TR_OK) *count = sqlite3_changes(job->db);
   return code;
 }

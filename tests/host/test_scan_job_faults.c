@@ -162,6 +162,7 @@ static void a_key_that_is_another_is_noticed_by_every_use(void **state) {
       "SELECT job_release('job', '%s', 'w')",
       "SELECT job_fail('job', '%s', 'no', 'w')",
       "SELECT job_retry('job', '%s')",
+      "SELECT job_retry('job')",
       "SELECT job_claim('job', 'w')",
       "SELECT job_rescan('job')",
   };
@@ -184,6 +185,36 @@ static void a_key_that_is_another_is_noticed_by_every_use(void **state) {
   close_database(db);
   close_database(other);
   database_remove(path);
+}
+
+/* --- Retrying ----------------------------------------------------------------------------------- */
+
+/* Nobody has a bundle that is pending again, and nothing of its last end is left, whichever way it was asked for. */
+static void a_retry_of_all_is_that_of_each(void **state) {
+  (void)state;
+  char rows[2][2048];
+  for (int is_each = 0; is_each < 2; is_each++) {
+    sqlite3 *db = database_open(":memory:", 0);
+    database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
+                      "CREATE VIRTUAL TABLE job USING scan_job(t, max_attempts(1));"
+                      "SELECT job_fail('job', job_claim('job', 'w', 1), 'no');"
+                      "SELECT job_fail('job', job_claim('job', 'w', 1), 'no')");
+    assert_int_equal(
+        database_integer(db, is_each ? "SELECT sum(job_retry('job', byte_key_range(start_key, "
+                                       "end_key))) FROM job_bundles WHERE state = 'failed'"
+                                     : "SELECT job_retry('job')"),
+        2);
+    snprintf(rows[is_each], sizeof rows[is_each], "%s",
+             database_text(
+                 db,
+                 "SELECT group_concat(hex(start_key) || state || failures || "
+                 "ifnull(worker, '-') || ifnull(lease, '-') || ifnull(boot, '-') || "
+                 "ifnull(since, '-') || ifnull(until, '-') || ifnull(lease_length, "
+                 "'-') || ifnull(claimed_at, '-') || ifnull(finished_at, '-'), ' ') "
+                 "FROM (SELECT * FROM job_bundles WHERE state = 'pending' ORDER BY start_key)"));
+    close_database(db);
+  }
+  assert_string_equal(rows[0], rows[1]);
 }
 
 /* --- Claims that came to nothing ------------------------------------------------------------------ */
@@ -637,6 +668,7 @@ int main(void) {
       cmocka_unit_test(no_transaction_stays_open_however_it_is_interrupted),
       cmocka_unit_test(no_transaction_stays_open_when_memory_runs_out),
       cmocka_unit_test(a_key_that_is_another_is_noticed_by_every_use),
+      cmocka_unit_test(a_retry_of_all_is_that_of_each),
       cmocka_unit_test(what_a_dead_claim_saw_is_new_when_it_comes_again),
       cmocka_unit_test(only_the_connection_that_claimed_needs_no_name),
       cmocka_unit_test(a_row_beside_a_failed_one_has_not_failed),

@@ -463,6 +463,10 @@ static void what_cannot_be_read_is_not_claimed(void **state) {
       "SELECT job_next('job', bundle, 'w') FROM mine",
       "SELECT job_done('job', bundle) FROM mine",
       "SELECT job_fail('job', bundle, 'no') FROM mine",
+      "SELECT job_heartbeat('job', bundle) FROM mine",
+      "SELECT job_release('job', bundle) FROM mine",
+      "SELECT job_retry('job', bundle) FROM mine",
+      "SELECT job_retry('job')",
       "SELECT job_rescan('job')",
       "SELECT rows FROM job_progress('job')",
       "SELECT first FROM mine, job_rowids('job', mine.bundle)",
@@ -473,20 +477,24 @@ static void what_cannot_be_read_is_not_claimed(void **state) {
     sqlite3 *db = database_open(":memory:", 0);
     snprintf(sql, sizeof sql,
              "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t SELECT value, 0" NUMBERS
-             "; CREATE VIRTUAL TABLE job USING scan_job(%s);"
+             "; CREATE VIRTUAL TABLE job USING scan_job(%s, max_attempts(1));"
+             "SELECT job_fail('job', job_claim('job', 'w', 1), 'bad');"
              "CREATE TEMP TABLE mine AS SELECT job_claim('job', 'w', 10) AS bundle",
              cases[i].arguments);
     database_must(db, sql);
     database_must(db, cases[i].change);
     for (size_t j = 0; j < sizeof calls / sizeof calls[0]; j++) {
       const char *answer = database_text(db, calls[j]);
-      print_message("%s: %s\n", cases[i].change, answer);
       assert_refused(answer, cases[i].why);
       assert_refused(answer, "; job job reads that table: change it back, or drop the job");
     }
+    assert_int_equal(
+        database_integer(db, "SELECT count(*) FROM job_bundles WHERE state = 'failed'"), 1);
     database_must(db, cases[i].back);
+    int64_t done = database_integer(db, "SELECT done FROM job_progress('job')");
     assert_string_equal(database_text(db, "SELECT job_done('job', bundle) FROM mine"), "1");
-    assert_int_equal(database_integer(db, "SELECT done FROM job_progress('job')"), 1);
+    assert_int_equal(database_integer(db, "SELECT done FROM job_progress('job')"), done + 1);
+    assert_int_equal(database_integer(db, "SELECT job_retry('job')"), 1);
     database_must(db, cases[i].change);
     database_must(db, "DROP TABLE job");
     close_database(db);
