@@ -448,6 +448,20 @@ tr_code tr_error_ignored(tr_error *err, const char *text) {
   return TR_HOST;
 }
 
+/*
+** CREATE TEMP TABLE ... AS has written half a line of temp's schema while its rows are read. An inner statement that
+** finds another schema stale has SQLite forget and read temp's as well, which is malformed at that moment. It will not
+** be when the statement is done again from its beginning, as SQLITE_SCHEMA says. (One that is malformed for good
+** fails there, before it comes to us.)
+*/
+static int is_temp_half_made(sqlite3 *db, int rc) {
+  if ((rc & 0xff) != SQLITE_CORRUPT || !tr_is_writing(db)) return 0;
+  sqlite3_stmt *stmt = NULL;
+  int again = sqlite3_prepare_v2(db, "SELECT 1 FROM temp.sqlite_master", -1, &stmt, NULL);
+  sqlite3_finalize(stmt);
+  return (again & 0xff) == SQLITE_CORRUPT;
+}
+
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
   /* No errors; a method of a module that returned one of them would be taken for a row. */
   if (rc == SQLITE_ROW) return tr_error_ignored(err, "an inner statement gave too many rows");
@@ -461,6 +475,7 @@ tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
   if (was_interrupted || (rc == SQLITE_ERROR && is_interrupted(db))) {
     return tr_error_set(err, TR_INTERRUPTED, "interrupted");
   }
+  if (err != NULL && is_temp_half_made(db, rc)) err->host_code = SQLITE_SCHEMA;
   return TR_HOST;
 }
 
