@@ -249,8 +249,10 @@ tr_code tr_job_describe_scan(const tr_job *job, const char *function, tr_scan_ta
 tr_code tr_job_explain(const tr_job *job, tr_error *err);
 
 /*
-** Appends the key in words: its form and its columns. Restrictions mean the same while this is the same. Where
-** the source was found in another schema than the job's, that comes first: `"main".rowid()`.
+** Appends the key in words: its form, and its columns with what decides how their values become bytes. Restrictions
+** mean the same while this is the same. Where the source was found in another schema than the job's, that comes
+** first: `"main".rowid(id)`. (Earlier it was `rowid()`, and `byte_key(a, b)` without types. Such a job goes on over any
+** key that this is true of.)
 */
 tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr_buffer *text,
                             tr_error *err);

@@ -101,8 +101,39 @@ static tr_code append_found_schema(const tr_job *job, const char *schema, tr_buf
   return code;
 }
 
-tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr_buffer *text,
-                            tr_error *err) {
+/*
+** What decides which bytes the values of a column have, as what is put into it becomes of its type: 1 and '1' are far
+** apart. INTEGER, BIGINT and DECIMAL make the same of everything.
+*/
+static const char *const value_types[] = {
+    [TR_AFFINITY_BLOB] = " BLOB",       [TR_AFFINITY_TEXT] = " TEXT",
+    [TR_AFFINITY_NUMERIC] = " NUMERIC", [TR_AFFINITY_INTEGER] = " NUMERIC",
+    [TR_AFFINITY_REAL] = " REAL",
+};
+
+/*
+** The columns of the key. Of a text and a blob the form says the type already. `is_brief`: as jobs were described when
+** types, and which column is the rowid, were not.
+*/
+static tr_code append_columns(const tr_source_table *source, int is_brief, tr_buffer *text,
+                              tr_error *err) {
+  const tr_source_key *key = &source->key;
+  int count = is_brief && key->form == TR_KEY_ROWID ? 0 : key->column_count;
+  int has_types = !is_brief && key->form == TR_KEY_ENCODED;
+  tr_code code = TR_OK;
+  for (int i = 0; i < count && code == TR_OK; i++) {
+    const tr_source_column *column = &source->columns[key->columns[i]];
+    code = tr_buffer_printf(text, err, "%s%s%s", i == 0 ? "" : ", ", column->name,
+                            has_types ? value_types[column->affinity] : "");
+  }
+  if (code == TR_OK && key->form == TR_KEY_ROWID && count == 0 && !is_brief) {
+    code = tr_buffer_append_text(text, "rowid", err);
+  }
+  return code;
+}
+
+static tr_code describe_key(const tr_job *job, const tr_source_table *source, int is_brief,
+                            tr_buffer *text, tr_error *err) {
   static const char *const forms[] = {
       [TR_KEY_NONE] = "none", [TR_KEY_ROWID] = "rowid",      [TR_KEY_TEXT] = "text",
       [TR_KEY_BLOB] = "blob", [TR_KEY_ENCODED] = "byte_key",
@@ -110,26 +141,40 @@ tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr
   const tr_source_key *key = &source->key;
   tr_code code = append_found_schema(job, source->schema, text, err);
   if (code == TR_OK) code = tr_buffer_printf(text, err, "%s(", forms[key->form]);
-  for (int i = 0; i < key->column_count && code == TR_OK && key->form != TR_KEY_ROWID; i++) {
-    code = tr_buffer_printf(text, err, "%s%s", i == 0 ? "" : ", ",
-                            source->columns[key->columns[i]].name);
-  }
+  if (code == TR_OK) code = append_columns(source, is_brief, text, err);
   if (code == TR_OK && key->has_null_breaker) code = tr_buffer_append_text(text, ", rowid", err);
   if (code == TR_OK) code = tr_buffer_append_text(text, ")", err);
   return code;
+}
+
+tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr_buffer *text,
+                            tr_error *err) {
+  return describe_key(job, source, 0, text, err);
+}
+
+/* Whether the job was made for the key, described in that way. Names are the same in either case. -1 failed. */
+static int was_made_for(const tr_job *job, const tr_source_table *source, int is_brief,
+                        tr_buffer *text, tr_error *err) {
+  text->size = 0;
+  tr_code code = describe_key(job, source, is_brief, text, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(text, 0, err);
+  if (code != TR_OK) return -1;
+  return sqlite3_stricmp((const char *)text->data, job->source_key) == 0;
 }
 
 /* Restrictions were written in one form of key; another would read them as other rows. */
 static tr_code check_key(const tr_job *job, const char *function, const tr_source_table *source,
                          tr_error *err) {
   tr_buffer text = {0};
-  tr_code code = tr_job_describe_key(job, source, &text, err);
-  if (code == TR_OK) code = tr_buffer_append_byte(&text, 0, err);
-  if (code == TR_OK && job->source_key == NULL) {
-    code = tr_error_set(err, TR_CORRUPT, "%s: the tables of job %s cannot be read", function,
+  tr_code code = TR_OK;
+  if (job->source_key == NULL) {
+    return tr_error_set(err, TR_CORRUPT, "%s: the tables of job %s cannot be read", function,
                         job->name);
   }
-  if (code == TR_OK && strcmp((const char *)text.data, job->source_key) != 0) {
+  int is_same = was_made_for(job, source, 1, &text, err);
+  if (is_same == 0) is_same = was_made_for(job, source, 0, &text, err);
+  if (is_same < 0) code = TR_NO_MEMORY;
+  if (is_same == 0) {
     code = tr_error_set(err, TR_INVALID_STATE,
                         "%s: the key of %s is now %s, and job %s was made for %s", function,
                         source->name, (const char *)text.data, job->name, job->source_key);

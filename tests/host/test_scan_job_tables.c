@@ -428,7 +428,7 @@ static void a_source_that_changes(void **state) {
   assert_string_not_equal(database_text(db, "SELECT job_claim('job', 'w', 10)"), "");
   /* The same name, another key. */
   database_must(other, "DROP TABLE t; CREATE TABLE t(k INTEGER PRIMARY KEY, v)");
-  assert_refused(database_text(db, "SELECT job_claim('job', 'w', 10)"), "key of t is now rowid()");
+  assert_refused(database_text(db, "SELECT job_claim('job', 'w', 10)"), "key of t is now rowid(k)");
   database_must(other, "DROP TABLE t");
   assert_refused(database_text(db, "SELECT * FROM job"), "no such table");
   database_must(db, "DROP TABLE job");
