@@ -107,9 +107,7 @@ int tr_constraint_may_be_of_pattern(sqlite3_index_info *info, int i) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[j];
     if (c->iColumn != info->aConstraint[i].iColumn || c->op != SQLITE_INDEX_CONSTRAINT_GE) continue;
     sqlite3_value *lower = tr_constraint_value(info, j);
-    if (upper == NULL || (lower != NULL && tr_may_be_of_pattern(lower, upper))) {
-      return !sqlite3_compileoption_used("LIKE_DOESNT_MATCH_BLOBS");
-    }
+    if (upper == NULL || (lower != NULL && tr_may_be_of_pattern(lower, upper))) return 1;
   }
   return 0;
 }

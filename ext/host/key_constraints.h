@@ -51,8 +51,9 @@ int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op);
 
 /*
 ** SQLite adds the range of a pattern's beginning to LIKE and GLOB: d >= 'A' and d < 'b' to d LIKE 'a%'. No blob is
-** below 'b', although one may be LIKE the pattern. (Tables of its own SQLite reads twice for that.) So where there
-** are blobs such an upper limit must not be passed on.
+** below 'b', although one may be LIKE the pattern, unless SQLite was compiled so that none is. (Tables of its own it
+** reads twice for that.) So where there are blobs such an upper limit must not be passed on. And a table must not take
+** both limits from SQLite: 3.40 then looks at the pattern itself too late in an outer join, and loses rows.
 **
 ** The first says whether two values may have come so: texts of which the upper is the one behind the lower,
 ** without case or with it. The second asks that of a constraint and all those on its column that may be its

@@ -170,8 +170,9 @@ static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_sc
   if (op != TR_EQ) key->has_byte_key_range = 1;
 }
 
-/* Whether the column may hold blobs, whatever rows there are. */
+/* Whether the column may hold blobs that are LIKE a pattern, whatever rows there are. */
 static int may_hold_blobs(const tr_scan_table *table, int source) {
+  if (sqlite3_compileoption_used("LIKE_DOESNT_MATCH_BLOBS")) return 0;
   const tr_source_table *t = &table->source;
   if (source < 0 || (t->key.form == TR_KEY_ROWID && place_in_key(table, source) == 0)) return 0;
   return !t->is_strict || t->columns[source].affinity == TR_AFFINITY_BLOB;
@@ -190,8 +191,9 @@ static void take_column(const tr_scan_table *table, sqlite3_index_info *info, in
     tr_take_in_list(info, i);
     op = TR_IN;
   }
-  int is_suspect = may_hold_blobs(table, source) && tr_constraint_may_be_of_pattern(info, i);
-  int exact = op != TR_IN && !is_suspect && tr_term_is_exact(&table->source, source, op);
+  int may_be_of_pattern = tr_constraint_may_be_of_pattern(info, i);
+  int is_suspect = may_be_of_pattern && may_hold_blobs(table, source);
+  int exact = op != TR_IN && !may_be_of_pattern && tr_term_is_exact(&table->source, source, op);
   take(plan, info, i, column, op, is_binary, exact);
   plan->terms[plan->count - 1].may_be_of_pattern = is_suspect;
   int place = place_in_key(table, source);

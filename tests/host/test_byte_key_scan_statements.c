@@ -107,16 +107,30 @@ static void a_table_is_filled_from_itself_by_name(void **state) {
 */
 static void outer_joins_keep_their_rows(void **state) {
   (void)state;
-  static const char *const terms[] = {
-      "s.c <> 'x'",     "s.c IS NOT 'x'", "s.c IS NOT NULL", "s.c LIKE 'y%'", "s.c GLOB 'y*'",
-      "s.c REGEXP 'y'", "s.c = 'y'",      "s.c > 'x'",       "s.c IS 'y'",    "s.c IS NULL",
-      "s.c IN ('y')",   "s.a > 1",        "s.a <> o.n",      "s.b IS NOT o.n"};
+  static const char *const terms[] = {"s.c <> 'x'",
+                                      "s.c IS NOT 'x'",
+                                      "s.c IS NOT NULL",
+                                      "s.c LIKE 'y%'",
+                                      "s.c GLOB 'y*'",
+                                      "s.c REGEXP 'y'",
+                                      "s.c = 'y'",
+                                      "s.c > 'x'",
+                                      "s.c IS 'y'",
+                                      "s.c IS NULL",
+                                      "s.c IN ('y')",
+                                      "s.a > 1",
+                                      "s.a <> o.n",
+                                      "s.b IS NOT o.n",
+                                      "s.c LIKE 'y%' ESCAPE '!'",
+                                      "s.i LIKE 'y%' ESCAPE '!'",
+                                      "s.i LIKE 'q%' ESCAPE '!'",
+                                      "s.a LIKE 'q%' ESCAPE '!'"};
   static const char *const joins[] = {"s LEFT JOIN o", "o RIGHT JOIN s", "s FULL JOIN o",
                                       "o LEFT JOIN s", "s RIGHT JOIN o", "o FULL JOIN s"};
   sqlite3 *db = database_open(":memory:", 0);
   database_must(db, "CREATE TABLE o(n); INSERT INTO o VALUES (1), (2);"
-                    "CREATE TABLE t(a INTEGER PRIMARY KEY, b, c TEXT);"
-                    "INSERT INTO t VALUES (1, 2, 'x'), (3, 4, 'y'), (5, 6, NULL);"
+                    "CREATE TABLE t(a INTEGER PRIMARY KEY, b, c TEXT, i INT COLLATE NOCASE);"
+                    "INSERT INTO t VALUES (1, 2, 'x', 'y!'), (3, 4, 'y', 'Z'), (5, 6, NULL, 7);"
                     "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
   assert_int_equal(sqlite3_create_function(db, "regexp", 2, SQLITE_UTF8, NULL, is_same, NULL, NULL),
                    SQLITE_OK);
