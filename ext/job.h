@@ -40,6 +40,7 @@
 
 /* The statements of a job; their texts are in job.c. */
 typedef enum tr_job_sql {
+  TR_JOB_NOTHING,
   TR_JOB_BEGIN,
   TR_JOB_COMMIT,
   TR_JOB_ROLLBACK,

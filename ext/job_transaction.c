@@ -29,16 +29,34 @@ static int is_missing(const tr_error *reason) {
   return reason->code == TR_HOST && (reason->host_code & 0xff) == SQLITE_ERROR;
 }
 
-/* What ends a transaction, prepared before one is begun: afterwards there may be no memory for it. */
-static tr_code prepare_ends(tr_job *job, tr_job_scope scope, tr_error *err) {
-  static const tr_job_sql ends[][3] = {
-      [TR_SCOPE_OWN] = {TR_JOB_COMMIT, TR_JOB_ROLLBACK, TR_JOB_ABANDON},
-      [TR_SCOPE_NESTED] = {TR_JOB_RELEASE, TR_JOB_ROLLBACK_TO, TR_JOB_ABANDON},
-  };
-  tr_code code = TR_OK;
-  for (int i = 0; i < 3 && code == TR_OK; i++) {
+/* What keeps, or takes back. */
+static const tr_job_sql ends[] = {TR_JOB_COMMIT, TR_JOB_ROLLBACK, TR_JOB_RELEASE,
+                                  TR_JOB_ROLLBACK_TO, TR_JOB_ABANDON};
+
+enum { ENDS = sizeof ends / sizeof ends[0] };
+
+/*
+** Forgets the statements of `ends` if SQLite would prepare them anew when they are stepped: a table, a function or an
+** authorizer has come since. It does not say so, but of one that was stepped it says that it did it.
+*/
+static tr_code forget_stale_ends(tr_job *job, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = tr_job_statement(job, TR_JOB_NOTHING, &stmt, err);
+  if (code == TR_OK) code = tr_job_run(job, stmt, err);
+  if (code != TR_OK || sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_REPREPARE, 1) == 0) return code;
+  for (int i = 0; i < ENDS; i++) tr_job_forget_statement(job, ends[i]);
+  return TR_OK;
+}
+
+/*
+** What ends a transaction, prepared before one is begun: afterwards there may be no memory for it, or an interrupt, which
+** stops that too.
+*/
+static tr_code prepare_ends(tr_job *job, tr_error *err) {
+  tr_code code = forget_stale_ends(job, err);
+  for (int i = 0; i < ENDS && code == TR_OK; i++) {
     sqlite3_stmt *stmt;
-    code = tr_job_statement(job, ends[scope][i], &stmt, err);
+    code = tr_job_statement(job, ends[i], &stmt, err);
   }
   return code;
 }
@@ -96,7 +114,7 @@ static tr_code refuse_writer(const char *function, writer who, tr_error *err) {
 static tr_code begin_scope(tr_job *job, const tr_job_transaction *transaction, writer *who,
                            tr_error *err) {
   int is_nested = transaction->scope == TR_SCOPE_NESTED;
-  tr_code code = prepare_ends(job, transaction->scope, err);
+  tr_code code = prepare_ends(job, err);
   if (code != TR_OK) return code;
   code = tr_job_do(job, is_nested ? TR_JOB_SAVEPOINT : TR_JOB_BEGIN, err);
   if (code != TR_OK && is_nested) *who = find_writer(job->db);

@@ -1,6 +1,6 @@
 /*
-** scan_job: what goes wrong. Interrupts at every point, memory that runs out, fences, keys that are another,
-** tables that are damaged: nothing is half-done, no transaction stays open, no row is lost without an error.
+** scan_job: what goes wrong. Fences, keys that are another, claims that came to nothing, statements that cannot take back,
+** tables that are damaged, jobs made anew: no row is lost without an error.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,6 @@
 
 #include "base/utf8.h"
 #include "database.h"
-#include "effort.h"
 
 static void close_database(sqlite3 *db) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
@@ -27,127 +26,6 @@ static const char *ask(sqlite3 *db, const char *form, const char *first, const c
   char sql[500];
   snprintf(sql, sizeof sql, form, first, second);
   return database_text(db, sql);
-}
-
-/* --- Interrupts -------------------------------------------------------------------------------- */
-
-/* Stops at the `at`-th call, by the means that `how` names. */
-typedef struct stopper {
-  sqlite3 *db;
-  int calls;
-  int at;
-  int how;
-} stopper;
-
-enum { STOP_ONCE, STOP_FROM_THEN_ON, INTERRUPT, WAYS };
-
-static int stop(void *data) {
-  stopper *s = data;
-  s->calls++;
-  if (s->how == INTERRUPT) {
-    if (s->calls == s->at) sqlite3_interrupt(s->db);
-    return 0;
-  }
-  return s->how == STOP_ONCE ? s->calls == s->at : s->calls >= s->at;
-}
-
-static sqlite3 *with_names(const char *path) {
-  sqlite3 *db = database_open(path, 0);
-  database_must(db, "CREATE TABLE names(name TEXT PRIMARY KEY) WITHOUT ROWID;"
-                    "INSERT INTO names SELECT printf('n%03d', value) FROM counting_input(12);"
-                    "CREATE TABLE out(v);"
-                    "CREATE VIRTUAL TABLE job USING scan_job(names, max_attempts(1));"
-                    "SELECT job_claim('job', 'dead', 4, 0); SELECT job_claim('job', 'w', 4, 60)");
-  return db;
-}
-
-/* All that the job's tables say, but for what is random and the time. */
-static const char *contents(sqlite3 *db) {
-  return database_text(
-      db, "SELECT group_concat(hex(start_key) || state || ifnull(keys, '-') || failures || "
-          "ifnull(worker, '-'), ' ') FROM (SELECT * FROM job_bundles ORDER BY start_key)");
-}
-
-/* Stops a statement at every point (TEST_EFFORT=10: at every tenth), until it gets through. */
-static void stop_everywhere(const char *sql, int how, int in_transaction) {
-  int is_through = 0, stride = (int)(100 / test_effort(100));
-  for (int at = 1; !is_through; at += stride < 1 ? 1 : stride) {
-    sqlite3 *db = with_names(":memory:");
-    char before[2048];
-    stopper s = {.db = db, .at = at, .how = how};
-    snprintf(before, sizeof before, "%s", contents(db));
-    if (in_transaction) database_must(db, "BEGIN; INSERT INTO out VALUES (1)");
-    sqlite3_progress_handler(db, 1, stop, &s);
-    int rc = database_run(db, sql);
-    sqlite3_progress_handler(db, 0, NULL, NULL);
-    int is_open = !sqlite3_get_autocommit(db);
-    if (!in_transaction && is_open) fail_msg("%s: a transaction is open after stop %d", sql, at);
-    if (rc == SQLITE_OK) {
-      is_through = s.calls < at;
-    } else {
-      assert_int_equal(rc & 0xff, SQLITE_INTERRUPT);
-      /* The caller's transaction is as it was, or was rolled back with the rest. */
-      assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), is_open);
-      const char *after = contents(db);
-      char *with_work = NULL;
-      /* What had been done before the last statement was stopped, or nothing. */
-      if (strcmp(after, before) != 0) {
-        sqlite3 *whole = with_names(":memory:");
-        database_must(whole, sql);
-        with_work = sqlite3_mprintf("%s", contents(whole));
-        if (strcmp(after, with_work) != 0) fail_msg("%s, stop %d: half-done: %s", sql, at, after);
-        sqlite3_free(with_work);
-        close_database(whole);
-      }
-    }
-    if (is_open) database_must(db, "COMMIT");
-    assert_int_equal(sqlite3_get_autocommit(db), 1);
-    database_must(db, "BEGIN; COMMIT");
-    close_database(db);
-  }
-}
-
-static void no_transaction_stays_open_however_it_is_interrupted(void **state) {
-  (void)state;
-  static const char *const statements[] = {
-      "SELECT job_claim('job', 'v', 100, 60)",
-      "SELECT job_fail('job', (SELECT byte_key_range(start_key, end_key) FROM job_bundles "
-      "WHERE worker = 'w'), 'why', 'w')",
-      "SELECT job_done('job', (SELECT byte_key_range(start_key, end_key) FROM job_bundles "
-      "WHERE worker = 'w'), 'w')",
-      "SELECT job_next('job', (SELECT byte_key_range(start_key, end_key) FROM job_bundles "
-      "WHERE worker = 'w'), 'w', 3)",
-      "SELECT job_rescan('job')",
-  };
-  for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
-    for (int how = 0; how < WAYS; how++) {
-      stop_everywhere(statements[i], how, 0);
-      stop_everywhere(statements[i], how, 1);
-    }
-  }
-}
-
-/* Memory is limited for real, as a program would; what failed left the job as it was. */
-static void no_transaction_stays_open_when_memory_runs_out(void **state) {
-  (void)state;
-  enum { STEP = 1023, ENOUGH = 60000 };
-  int failures = 0;
-  for (int more = 0; more < ENOUGH; more += STEP) {
-    sqlite3 *db = with_names(":memory:");
-    char before[2048];
-    snprintf(before, sizeof before, "%s", contents(db));
-    sqlite3_hard_heap_limit64(sqlite3_memory_used() + more);
-    int rc = database_run(db, "SELECT job_claim('job', 'v', 100, 60)");
-    sqlite3_hard_heap_limit64(0);
-    assert_int_equal(sqlite3_get_autocommit(db), 1);
-    if (rc != SQLITE_OK) {
-      failures++;
-      assert_int_equal(rc & 0xff, SQLITE_NOMEM);
-      assert_string_equal(contents(db), before);
-    }
-    close_database(db);
-  }
-  assert_in_range(failures, 1, ENOUGH / STEP);
 }
 
 /* --- Keys that are another ---------------------------------------------------------------------- */
@@ -454,35 +332,6 @@ static void a_damaged_open_end_is_an_error_and_no_loop(void **state) {
   }
 }
 
-/* It works in several transactions; what the first of them found stays, and the next call finds the rest. */
-static void a_rescan_that_is_stopped_is_called_again_for_the_rest(void **state) {
-  (void)state;
-  enum { BUNDLES = 5, STEP = 20 };
-  int stopped_between = 0;
-  sqlite3 *db = database_open(":memory:", 0);
-  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
-                    "INSERT INTO t SELECT value * 2 FROM counting_input(75000);"
-                    "CREATE VIRTUAL TABLE job USING scan_job(t)");
-  for (int i = 0; i < BUNDLES; i++) {
-    database_must(db, "SELECT job_done('job', job_claim('job', 'w', 15000))");
-  }
-  database_must(db, "INSERT INTO t SELECT value * 30000 + 5 FROM counting_input(5)");
-  for (int at = STEP, rc = SQLITE_INTERRUPT; rc != SQLITE_OK; at += STEP) {
-    stopper s = {.db = db, .at = at, .how = STOP_FROM_THEN_ON};
-    sqlite3_progress_handler(db, 1000, stop, &s);
-    rc = database_run(db, "SELECT job_rescan('job')");
-    sqlite3_progress_handler(db, 0, NULL, NULL);
-    assert_int_equal(sqlite3_get_autocommit(db), 1);
-    int64_t pending = database_integer(
-        db, "SELECT total(keys) FROM job_bundles WHERE state = 'pending' AND keys IS NOT NULL");
-    if (rc == SQLITE_OK) assert_int_equal(pending, BUNDLES);
-    if (rc != SQLITE_OK && pending > 0 && pending < BUNDLES) stopped_between = 1;
-  }
-  assert_int_equal(stopped_between, 1);
-  assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
-  close_database(db);
-}
-
 /* --- Made anew -------------------------------------------------------------------------------------- */
 
 static void a_job_made_anew_is_found_while_statements_are_kept(void **state) {
@@ -665,8 +514,6 @@ static void a_job_that_became_an_ordinary_table_is_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_transaction_stays_open_however_it_is_interrupted),
-      cmocka_unit_test(no_transaction_stays_open_when_memory_runs_out),
       cmocka_unit_test(a_key_that_is_another_is_noticed_by_every_use),
       cmocka_unit_test(a_retry_of_all_is_that_of_each),
       cmocka_unit_test(what_a_dead_claim_saw_is_new_when_it_comes_again),
@@ -678,7 +525,6 @@ int main(void) {
       cmocka_unit_test(what_was_lost_is_found_behind_what_has_failed),
       cmocka_unit_test(job_fail_says_what_became_of_the_bundle),
       cmocka_unit_test(a_job_that_became_an_ordinary_table_is_none),
-      cmocka_unit_test(a_rescan_that_is_stopped_is_called_again_for_the_rest),
       cmocka_unit_test(a_damaged_open_end_is_an_error_and_no_loop),
       cmocka_unit_test(a_job_made_anew_is_found_while_statements_are_kept),
       cmocka_unit_test(messages_are_cut_between_characters),
