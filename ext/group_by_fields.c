@@ -379,19 +379,21 @@ static int is_null_where_equal(const group_cursor *cursor) {
 
 static int next(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
+  tr_error err;
+  int has_next;
   do {
-    cursor->group = tr_grouping_next(tr_group_result_groups(cursor->result), &cursor->at);
-  } while (cursor->group != NULL && cursor->equal_keys != 0 && is_null_where_equal(cursor));
-  return SQLITE_OK;
+    has_next = tr_group_result_next(cursor->result, &cursor->at, &cursor->group, &err);
+  } while (has_next == 1 && cursor->equal_keys != 0 && is_null_where_equal(cursor));
+  return has_next >= 0 ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
 
 static int eof(sqlite3_vtab_cursor *base) {
   return ((group_cursor *)base)->group == NULL;
 }
 
-static void rewind_groups(group_cursor *cursor) {
+static int rewind_groups(group_cursor *cursor) {
   cursor->at = (tr_grouping_cursor){0};
-  next(&cursor->base);
+  return next(&cursor->base);
 }
 
 static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *text, int argc,
@@ -400,10 +402,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   tr_group_request request = {.outputs = strtoull(text, &rest, 10)};
   cursor->plan = &vtab->plan;
   cursor->equal_keys = read_equal_keys(rest, argc);
-  if (cursor->result != NULL && cursor->is_whole) {
-    rewind_groups(cursor);
-    return SQLITE_OK;
-  }
+  if (cursor->result != NULL && cursor->is_whole) return rewind_groups(cursor);
   drop_result(cursor);
   tr_group_condition *conditions = NULL;
   int count = 0, scanned_whole = 0;
@@ -424,8 +423,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
   cursor->is_whole = count == 0;
   cursor->was_in_vain = count > 0 && scanned_whole;
-  rewind_groups(cursor);
-  return SQLITE_OK;
+  return rewind_groups(cursor);
 }
 
 static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call, tr_error *err) {
@@ -463,8 +461,7 @@ static int filter_ad_hoc(group_cursor *cursor, group_vtab *vtab, int given, sqli
     code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
   }
   if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
-  rewind_groups(cursor);
-  return SQLITE_OK;
+  return rewind_groups(cursor);
 }
 
 static int filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc,

@@ -33,6 +33,9 @@ struct tr_group_result {
   int *aggregate_of_output; /* -1: not wanted */
   int *aggregate_of_key;    /* the one that keeps its first value; -1: the key shows itself */
   tr_grouping *grouping;
+  tr_host *
+      uncounted; /* whose run report has yet to be told how many groups there are; NULL: it was told */
+  int64_t began; /* of that report */
 };
 
 /* What is only needed while rows come in. */

@@ -164,6 +164,16 @@ static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *ru
   return tr_grouping_ensure_one(run->result->grouping, err);
 }
 
+/* Says that the result is there, and how many groups it has, unless that will show. */
+static void report(tr_host *host, tr_group_result *result) {
+  int is_late = tr_grouping_is_late(result->grouping);
+  tr_run_report_end(host, is_late ? -1 : (int64_t)tr_grouping_count(result->grouping));
+  const tr_run_report *run = tr_run_report_of(host);
+  if (!is_late || run == NULL) return;
+  result->uncounted = host;
+  result->began = run->began;
+}
+
 static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_request *request,
                         run_way *way, int *scanned_whole, tr_error *err) {
   sqlite3_stmt *stmt = NULL;
@@ -184,9 +194,7 @@ static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_requ
     code = run_alone(host, stmt, run, request, scanned_whole, err);
   }
   sqlite3_finalize(stmt);
-  if (code == TR_OK && !way->is_check && !way->is_refused) {
-    tr_run_report_end(host, (int64_t)tr_grouping_count(run->result->grouping));
-  }
+  if (code == TR_OK && !way->is_check && !way->is_refused) report(host, run->result);
   return tr_group_name_error(err, code);
 }
 
@@ -243,8 +251,16 @@ void tr_group_result_free(tr_group_result *result) {
   tr_free(result);
 }
 
-const tr_grouping *tr_group_result_groups(const tr_group_result *result) {
-  return result->grouping;
+int tr_group_result_next(tr_group_result *result, tr_grouping_cursor *cursor,
+                         const tr_group **group, tr_error *err) {
+  int has_next = tr_grouping_next(result->grouping, cursor, group, err);
+  if (has_next < 0) tr_group_name_error(err, err->code);
+  if (has_next == 0 && result->uncounted != NULL) {
+    tr_run_report_set_groups(result->uncounted, result->began,
+                             (int64_t)tr_grouping_count(result->grouping));
+    result->uncounted = NULL;
+  }
+  return has_next;
 }
 
 tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key) {

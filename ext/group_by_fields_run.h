@@ -46,7 +46,9 @@ tr_code tr_group_run(tr_host *host, const tr_group_plan *plan, const tr_group_re
 /* Prepares without running: whether all expressions compile. Errors as above. */
 tr_code tr_group_check(tr_host *host, const tr_group_plan *plan, tr_error *err);
 
-const tr_grouping *tr_group_result_groups(const tr_group_result *result);
+/* The next group, as tr_grouping_next has it. */
+int tr_group_result_next(tr_group_result *result, tr_grouping_cursor *cursor,
+                         const tr_group **group, tr_error *err);
 
 /* The value of key field `key` of a group; bytes lie in the result. */
 tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key);

@@ -6,7 +6,8 @@
 ** while no query runs; what stays between queries are connections.
 **
 ** Putting together. Each worker has its own groups while they are few, and those are merged at the end by
-** the caller's thread. Many groups are in parts that all workers share (grouping.h).
+** the caller's thread. Many groups are in parts that all workers share (grouping.h), and the last rows are added while
+** groups are given out already, by threads that end when that is done or the groups are freed.
 */
 #include "parallel_group.h"
 
@@ -208,15 +209,18 @@ static tr_code read_all(parallel_run *run, tr_error *err) {
 */
 static int join(parallel_run *run, tr_grouping **grouping, const char **reason, tr_error *err) {
   tr_grouping *all[TR_MOST_WORKERS];
-  for (int i = 0; i < run->count; i++) all[i] = tr_group_worker_grouping(run->workers[i]);
+  for (int i = 0; i < run->count; i++) all[i] = tr_group_worker_take_grouping(run->workers[i]);
   tr_code code = tr_grouping_join(all[0], all + 1, run->count - 1, err);
   run->parts = NULL;
-  if (code != TR_OK) return -1;
   *reason = "a group has keys that are equal and look different, and shows the first";
-  if (run->count > 1 && tr_grouping_has_looks(all[0]) &&
-      !tr_group_intake_knows_looks(run->job->intake))
-    return 0;
-  *grouping = tr_group_worker_take_grouping(run->workers[0]);
+  int shows_order = code == TR_OK && run->count > 1 && tr_grouping_has_looks(all[0]) &&
+                    !tr_group_intake_knows_looks(run->job->intake);
+  if (code != TR_OK || shows_order) {
+    tr_grouping_free(all[0]);
+    return code == TR_OK ? 0 : -1;
+  }
+  tr_grouping_start_helpers(all[0]);
+  *grouping = all[0];
   return 1;
 }
 

@@ -48,6 +48,11 @@ void tr_run_report_end(tr_host *host, int64_t groups) {
   report->nanoseconds = tr_monotonic_now() - report->began;
 }
 
+void tr_run_report_set_groups(tr_host *host, int64_t began, int64_t groups) {
+  tr_run_report *report = tr_run_report_of(host);
+  if (report != NULL && report->began == began) report->groups = groups;
+}
+
 void tr_running_add(tr_running *running) {
   pthread_mutex_lock(&list_mutex);
   running->next = list;
@@ -111,7 +116,7 @@ static tr_code fill_last_run(tr_host *host, sqlite3_value **arguments, tr_row_li
       tr_value_integer(report->workers),
       tr_value_integer(report->splits),
       report->rows < 0 ? tr_value_null() : tr_value_integer(report->rows),
-      tr_value_integer(report->groups),
+      report->groups < 0 ? tr_value_null() : tr_value_integer(report->groups),
       tr_value_real((double)report->nanoseconds * 1e-9),
       text_or_null(report->reason),
   };

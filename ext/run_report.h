@@ -12,12 +12,12 @@
 #include "reader/worker_pool.h"
 
 typedef struct tr_run_report {
-  char *source; /* schema.table; NULL: there was no run */
-  int workers;  /* 1: the caller's thread alone did it */
-  int splits;   /* ranges that changed hands */
-  int64_t rows; /* that were read by workers; -1: not counted */
-  int64_t groups;
-  int64_t began; /* tr_monotonic_now */
+  char *source;   /* schema.table; NULL: there was no run */
+  int workers;    /* 1: the caller's thread alone did it */
+  int splits;     /* ranges that changed hands */
+  int64_t rows;   /* that were read by workers; -1: not counted */
+  int64_t groups; /* -1: not known (yet) */
+  int64_t began;  /* tr_monotonic_now */
   int64_t nanoseconds;
   const char *reason; /* for one thread; static; NULL: there were several */
 } tr_run_report;
@@ -28,8 +28,9 @@ tr_run_report *tr_run_report_of(tr_host *host);
 /* Begins a report on a run over that source. TR_NO_MEMORY. */
 tr_code tr_run_report_begin(tr_run_report *report, const char *schema, const char *table);
 
-/* Ends it, if there is one. */
+/* Ends it, if there is one; `groups` may be said later, by whoever has its `began`, unless another run has begun. */
 void tr_run_report_end(tr_host *host, int64_t groups);
+void tr_run_report_set_groups(tr_host *host, int64_t began, int64_t groups);
 
 /* A run that others can look at until it is taken off the list. */
 typedef struct tr_running {

@@ -48,8 +48,9 @@ struct tr_group_table {
   size_t states_size;
   size_t least_size; /* of a group */
   size_t count;
-  int owns_heap; /* some accumulator may own memory */
-  int has_looks; /* a group was met that shows its key in another way */
+  int owns_heap;   /* some accumulator may own memory */
+  int has_looks;   /* a group was met that shows its key in another way */
+  int has_unplain; /* the key of a group has another form, or a REAL to be shown */
   tr_group_index index;
   chunk *chunks;
   size_t chunk_count, chunk_capacity;
@@ -185,6 +186,7 @@ static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_
   *at = (uint32_t)(((table->chunk_count - 1) << CHUNK_UNITS_LOG) + last->used / UNIT);
   tr_group *group = (tr_group *)(void *)(last->data + last->used);
   put_key(group, row);
+  table->has_unplain |= !tr_group_row_is_plain(row);
   memset(states_of(group), 0, table->states_size);
   for (int i = 0; i < table->shape.aggregate_count; i++) {
     const aggregate_plan *plan = &table->plans[i];
@@ -327,6 +329,10 @@ void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
 
 int tr_group_table_has_looks(const tr_group_table *table) {
   return table->has_looks;
+}
+
+int tr_group_table_is_plain(const tr_group_table *table) {
+  return !table->has_unplain;
 }
 
 /* --- merging ------------------------------------------------------------------------------- */

@@ -10,89 +10,45 @@
 ** The buffer of a part (waiting_rows.h) is worked off in order, some rows at a time: the first step asks
 ** for their slots in the index, the second for their groups, the third finds both there.
 **
-** Shared parts. Rows of several threads wait in buffers of each thread's own; whoever works one off holds
-** the part's lock. Nothing in a part is read without it until all have finished.
+** Shared parts (grouping_shared.c). Rows of several threads wait in buffers of each thread's own; whoever works
+** one off holds the part's lock. Nothing in a part is read without it until all have finished.
 */
-#include "combine/grouping.h"
-
-#include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "combine/waiting_rows.h"
-
-#define PART_BITS 6
-#define PARTS (1 << PART_BITS)
+#include "combine/grouping_inside.h"
 
 /* The table is cut when it takes this much, and under a limit only if that leaves room for it. */
 #define ONE_TABLE_MEMORY ((uint64_t)3 << 20)
 #define LEAST_LIMIT ((uint64_t)64 << 20)
 
 /*
-** The buffer of a part, in bytes: so many rows that working them off is worth a part's way into the caches;
-** or, under a limit, all of them together at most a share of that.
+** The buffer of a part, in bytes: so many rows that working them off is worth a part's way into the caches, and that
+** those that are late (grouping_shared.c) keep another core busy while groups are given out; or, under a limit, all of them together at most a share of that.
 */
-#define BUFFER ((size_t)256 << 10)
+#define BUFFER ((size_t)384 << 10)
 #define LEAST_BUFFER ((size_t)1 << 10)
-#define ALL_BUFFERS ((uint64_t)64 << 20)
+#define ALL_BUFFERS ((uint64_t)96 << 20)
 #define BUFFERS_SHARE 8
 
 /* Rows that are looked up together, and how far ahead of them memory is asked for. */
 #define TOGETHER 64
 #define ROWS_AHEAD 1024
 
-typedef struct hash_part {
-  tr_group_table *table; /* NULL: it is among the shared parts */
-  tr_waiting_rows rows;  /* in the grouping's buffers */
-} hash_part;
-
-/* A part of several groupings. */
-typedef struct shared_part {
-  pthread_mutex_t mutex;
-  tr_memory_account account;
-  tr_group_table *table; /* NULL: nothing is in it */
-} shared_part;
-
-struct tr_group_parts {
-  tr_group_shape shape;
-  tr_memory_budget budget;
-  int most; /* groupings over them */
-  tr_group_arena *arena;
-  atomic_int is_used; /* a grouping was cut */
-  atomic_int is_stopped;
-  shared_part parts[PARTS];
-};
-
 #define RECENT_LOG 12
 /* Under a lower limit there is no cache. */
 #define RECENT_LEAST_LIMIT ((uint64_t)1 << 20)
 
-struct tr_grouping {
-  tr_group_shape shape;
-  tr_memory_budget budget; /* unless that of the shared parts is used */
-  tr_memory_account account;
-  tr_group_table *table; /* NULL: it is cut into parts */
-  hash_part *parts;
-  tr_group_arena *buffers; /* of the parts' rows; NULL: flushed */
-  tr_group_arena *arena;   /* of the parts; NULL: that of the shared ones is used */
-  int has_looks;           /* noticed in tables that are gone, or in another grouping */
-  tr_group_parts *shared;  /* NULL: the parts are its own */
-  int owns_shared;
-  tr_group_row *rows; /* the keys of the rows in hand; their bytes are in `scratch` */
-  tr_buffer scratch;
-  tr_value *inputs;  /* of rows that waited */
-  tr_group **recent; /* groups that were met lately; NULL: there is no such cache */
-};
-
 /* --- waiting rows --------------------------------------------------------------------------- */
 
 static int part_of(uint32_t hash) {
-  return (int)(hash >> (32 - PART_BITS));
+  return (int)(hash >> (32 - TR_PART_BITS));
 }
 
-/* Adds some of the rows of a part, from `*at` on. */
-static tr_code work_off_some(tr_grouping *grouping, tr_group_table *table,
-                             const tr_waiting_rows *waiting, size_t *at, tr_error *err) {
+/* Adds some of the rows of a part, from `*at` on. `values` is for their inputs. */
+static tr_code work_off_some(const tr_grouping *grouping, tr_group_table *table,
+                             const tr_waiting_rows *waiting, size_t *at, tr_value *values,
+                             tr_error *err) {
   tr_group_row rows[TOGETHER];
   const uint8_t *inputs[TOGETHER];
   tr_group *groups[TOGETHER];
@@ -109,13 +65,9 @@ static tr_code work_off_some(tr_grouping *grouping, tr_group_table *table,
       if (code != TR_OK) return code;
     }
     if (grouping->shared != NULL) tr_group_table_compare_looks(table, groups[i], &rows[i]);
-    tr_waiting_rows_inputs(waiting, inputs[i], width, grouping->inputs + i * width);
+    tr_waiting_rows_inputs(waiting, inputs[i], width, values + i * width);
   }
-  return tr_group_table_add_rows(table, groups, grouping->inputs, (size_t)width, count, err);
-}
-
-static int number_of(const tr_grouping *grouping, const hash_part *p) {
-  return (int)(p - grouping->parts);
+  return tr_group_table_add_rows(table, groups, values, (size_t)width, count, err);
 }
 
 /* The table of a part, to be given back with close_part; a shared one is locked, and made if need be. */
@@ -125,10 +77,10 @@ static tr_code open_part(tr_grouping *grouping, int number, tr_group_table **tab
     return TR_OK;
   }
   tr_code code = TR_OK;
-  shared_part *part = &grouping->shared->parts[number];
+  tr_shared_part *part = &grouping->shared->parts[number];
   pthread_mutex_lock(&part->mutex);
   if (part->table == NULL) {
-    code = tr_group_table_create(&grouping->shape, PART_BITS, &part->account,
+    code = tr_group_table_create(&grouping->shape, TR_PART_BITS, &part->account,
                                  grouping->shared->arena, &part->table, err);
   }
   *table = part->table;
@@ -146,19 +98,19 @@ static const tr_group_table *table_of(const tr_grouping *grouping, int number) {
   return grouping->parts[number].table;
 }
 
-/* Adds all rows that wait in a part. */
-static tr_code work_off(tr_grouping *grouping, hash_part *p, tr_error *err) {
+tr_code tr_grouping_work_off(tr_grouping *grouping, int number, tr_value *inputs, tr_error *err) {
+  tr_hash_part *p = &grouping->parts[number];
   tr_group_table *table;
   if (p->rows.used == 0) return TR_OK;
   if (grouping->shared != NULL && atomic_load(&grouping->shared->is_stopped))
     return tr_error_set(err, TR_INTERRUPTED, "interrupted");
-  tr_code code = open_part(grouping, number_of(grouping, p), &table, err);
+  tr_code code = open_part(grouping, number, &table, err);
   if (code != TR_OK) return code;
   for (size_t at = 0; at < p->rows.used && code == TR_OK;) {
-    code = work_off_some(grouping, table, &p->rows, &at, err);
+    code = work_off_some(grouping, table, &p->rows, &at, inputs, err);
   }
   tr_waiting_rows_clear(&p->rows);
-  close_part(grouping, number_of(grouping, p));
+  close_part(grouping, number);
   return code;
 }
 
@@ -179,10 +131,10 @@ static tr_code add_to_part(tr_grouping *grouping, const tr_group_row *row, const
 /* Lets a row wait, or adds it at once if it is longer than a buffer can be. */
 static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *row,
                                    const tr_value *inputs, tr_error *err) {
-  hash_part *p = &grouping->parts[part_of(row->hash)];
-  int width = grouping->shape.input_count;
+  int number = part_of(row->hash), width = grouping->shape.input_count;
+  tr_hash_part *p = &grouping->parts[number];
   if (!tr_waiting_rows_put(&p->rows, row, inputs, width)) {
-    tr_code code = work_off(grouping, p, err);
+    tr_code code = tr_grouping_work_off(grouping, number, grouping->inputs, err);
     if (code != TR_OK) return code;
     if (!tr_waiting_rows_put(&p->rows, row, inputs, width))
       return add_to_part(grouping, row, inputs, err);
@@ -196,7 +148,7 @@ static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *ro
 
 static void free_parts(tr_grouping *grouping) {
   if (grouping->parts == NULL) return;
-  for (int i = 0; i < PARTS; i++) {
+  for (int i = 0; i < TR_PARTS; i++) {
     tr_group_table_free(grouping->parts[i].table);
   }
   tr_free(grouping->parts);
@@ -205,7 +157,7 @@ static void free_parts(tr_grouping *grouping) {
 /* Makes the buffers; without memory for them rows do not wait. */
 static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
   uint64_t limit = grouping->account.budget->limit, all = ALL_BUFFERS;
-  uint64_t buffers = PARTS * (grouping->shared == NULL ? 1 : (uint64_t)grouping->shared->most);
+  uint64_t buffers = TR_PARTS * (grouping->shared == NULL ? 1 : (uint64_t)grouping->shared->most);
   size_t size = BUFFER;
   if (limit != 0 && all > limit / BUFFERS_SHARE) all = limit / BUFFERS_SHARE;
   while (size * buffers > all) size /= 2;
@@ -213,9 +165,9 @@ static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
                                        &grouping->buffers, err);
   if (code != TR_OK || size < LEAST_BUFFER) return code;
   void *rows;
-  code = tr_group_arena_take(grouping->buffers, size * PARTS, &rows, err);
+  code = tr_group_arena_take(grouping->buffers, size * TR_PARTS, &rows, err);
   if (code != TR_OK) return code == TR_TOO_BIG ? TR_OK : code;
-  for (size_t i = 0; i < PARTS; i++) {
+  for (size_t i = 0; i < TR_PARTS; i++) {
     grouping->parts[i].rows = (tr_waiting_rows){.data = (uint8_t *)rows + i * size, .size = size};
   }
   return TR_OK;
@@ -234,10 +186,9 @@ static tr_code merge_group(tr_grouping *grouping, const tr_group_table *from, co
   return code;
 }
 
-/* Replaces the one table by parts that hold the same groups; after a failure not all of them. */
-static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
+tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err) {
   tr_group_table *whole = grouping->table;
-  size_t size = PARTS * sizeof *grouping->parts;
+  size_t size = TR_PARTS * sizeof *grouping->parts;
   tr_code code = tr_memory_account_take(&grouping->account, size, err);
   if (code != TR_OK) return code;
   grouping->parts = tr_malloc(size);
@@ -248,9 +199,9 @@ static tr_code cut_into_parts(tr_grouping *grouping, tr_error *err) {
     code = tr_group_arena_create(grouping->account.budget, grouping->shape.reserve,
                                  &grouping->arena, err);
   }
-  for (int i = 0; i < PARTS && code == TR_OK && grouping->shared == NULL; i++) {
-    code = tr_group_table_create(&grouping->shape, PART_BITS, &grouping->account, grouping->arena,
-                                 &grouping->parts[i].table, err);
+  for (int i = 0; i < TR_PARTS && code == TR_OK && grouping->shared == NULL; i++) {
+    code = tr_group_table_create(&grouping->shape, TR_PART_BITS, &grouping->account,
+                                 grouping->arena, &grouping->parts[i].table, err);
   }
   if (grouping->shared != NULL) atomic_store(&grouping->shared->is_used, 1);
   grouping->table = NULL;
@@ -483,7 +434,7 @@ static tr_code add_to_table(tr_grouping *grouping, const rows_in_hand *in_hand,
   for (int i = found.count; i < in_hand->count; i++) groups[i] = groups[0];
   code = tr_group_table_add_rows(grouping->table, groups, inputs, in_hand->stride, in_hand->count,
                                  err);
-  return code == TR_OK && is_to_be_cut(grouping) ? cut_into_parts(grouping, err) : code;
+  return code == TR_OK && is_to_be_cut(grouping) ? tr_grouping_cut(grouping, err) : code;
 }
 
 /* Lets all rows wait. From the first key on that is not one word, all are encoded first. */
@@ -516,40 +467,27 @@ tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const 
                                  : add_to_parts(grouping, &in_hand, inputs, err);
 }
 
+void tr_grouping_drop_buffers(tr_grouping *grouping) {
+  tr_group_arena_free(grouping->buffers);
+  grouping->buffers = NULL;
+  for (int i = 0; i < TR_PARTS; i++) grouping->parts[i].rows = (tr_waiting_rows){0};
+}
+
 tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {
   if (grouping->table != NULL) return TR_OK;
   tr_code code = TR_OK;
-  for (int i = 0; i < PARTS && code == TR_OK; i++) {
-    code = work_off(grouping, &grouping->parts[i], err);
+  for (int i = 0; i < TR_PARTS && code == TR_OK; i++) {
+    code = grouping->late != NULL ? tr_late_rows_settle(grouping, i, err)
+                                  : tr_grouping_work_off(grouping, i, grouping->inputs, err);
   }
-  tr_group_arena_free(grouping->buffers);
-  grouping->buffers = NULL;
-  for (int i = 0; i < PARTS; i++) grouping->parts[i].rows = (tr_waiting_rows){0};
-  return code;
-}
-
-tr_code tr_grouping_finish(tr_grouping *grouping, tr_error *err) {
-  tr_code code = tr_grouping_flush(grouping, err);
-  int is_used = grouping->shared != NULL && atomic_load(&grouping->shared->is_used);
-  return code == TR_OK && is_used && grouping->table != NULL ? cut_into_parts(grouping, err) : code;
-}
-
-tr_code tr_grouping_join(tr_grouping *grouping, tr_grouping *const *others, int count,
-                         tr_error *err) {
-  tr_code code = TR_OK;
-  int is_in_parts = atomic_load(&grouping->shared->is_used);
-  grouping->owns_shared = 1;
-  for (int i = 0; i < count && code == TR_OK; i++) {
-    grouping->has_looks |= tr_grouping_has_looks(others[i]);
-    if (!is_in_parts) code = tr_grouping_merge(grouping, others[i], err);
-  }
+  if (grouping->late == NULL) tr_grouping_drop_buffers(grouping);
   return code;
 }
 
 int tr_grouping_has_looks(const tr_grouping *grouping) {
   int has = grouping->has_looks;
   if (grouping->table != NULL) return has || tr_group_table_has_looks(grouping->table);
-  for (int i = 0; i < PARTS; i++) {
+  for (int i = 0; i < TR_PARTS; i++) {
     const tr_group_table *table = table_of(grouping, i);
     has |= table != NULL && tr_group_table_has_looks(table);
   }
@@ -572,7 +510,7 @@ static tr_code merge_table(tr_grouping *grouping, const tr_group_table *table, t
        code == TR_OK && (group = tr_group_table_next(table, &cursor)) != NULL;) {
     code = merge_group(grouping, table, group, err);
     if (code == TR_OK && grouping->table != NULL && is_to_be_cut(grouping)) {
-      code = cut_into_parts(grouping, err);
+      code = tr_grouping_cut(grouping, err);
     }
   }
   return code;
@@ -582,7 +520,7 @@ tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, tr_err
   grouping->has_looks |= tr_grouping_has_looks(from);
   if (from->table != NULL) return merge_table(grouping, from->table, err);
   tr_code code = TR_OK;
-  for (int i = 0; i < PARTS && code == TR_OK; i++) {
+  for (int i = 0; i < TR_PARTS && code == TR_OK; i++) {
     const tr_group_table *table = table_of(from, i);
     if (table != NULL) code = merge_table(grouping, table, err);
   }
@@ -592,7 +530,7 @@ tr_code tr_grouping_merge(tr_grouping *grouping, const tr_grouping *from, tr_err
 size_t tr_grouping_count(const tr_grouping *grouping) {
   if (grouping->table != NULL) return tr_group_table_count(grouping->table);
   size_t count = 0;
-  for (int i = 0; i < PARTS; i++) {
+  for (int i = 0; i < TR_PARTS; i++) {
     const tr_group_table *table = table_of(grouping, i);
     if (table != NULL) count += tr_group_table_count(table);
   }
@@ -607,20 +545,27 @@ uint64_t tr_grouping_memory(const tr_grouping *grouping) {
   const tr_group_parts *shared = grouping->shared;
   uint64_t used = grouping->account.used + arena_memory(grouping->buffers) +
                   arena_memory(shared == NULL ? grouping->arena : shared->arena);
-  for (int i = 0; i < PARTS && grouping->shared != NULL; i++) {
+  for (int i = 0; i < TR_PARTS && grouping->shared != NULL; i++) {
     used += grouping->shared->parts[i].account.used;
   }
   return used;
 }
 
-const tr_group *tr_grouping_next(const tr_grouping *grouping, tr_grouping_cursor *cursor) {
-  if (grouping->table != NULL) return tr_group_table_next(grouping->table, &cursor->at);
-  for (; cursor->part < PARTS; cursor->part++, cursor->at = (tr_group_table_cursor){0}) {
-    const tr_group_table *table = table_of(grouping, cursor->part);
-    const tr_group *group = table == NULL ? NULL : tr_group_table_next(table, &cursor->at);
-    if (group != NULL) return group;
+int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor, const tr_group **group,
+                     tr_error *err) {
+  if (grouping->table != NULL) {
+    *group = tr_group_table_next(grouping->table, &cursor->at);
+    return *group != NULL;
   }
-  return NULL;
+  for (; cursor->part < TR_PARTS; cursor->part++, cursor->at = (tr_group_table_cursor){0}) {
+    int is_new = cursor->at.chunk == 0 && cursor->at.offset == 0;
+    if (is_new && tr_late_rows_settle(grouping, cursor->part, err) != TR_OK) return -1;
+    const tr_group_table *table = table_of(grouping, cursor->part);
+    *group = table == NULL ? NULL : tr_group_table_next(table, &cursor->at);
+    if (*group != NULL) return 1;
+  }
+  *group = NULL;
+  return 0;
 }
 
 const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate) {
@@ -631,6 +576,7 @@ const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group
 
 void tr_grouping_free(tr_grouping *grouping) {
   if (grouping == NULL) return;
+  tr_late_rows_free(grouping->late);
   tr_group_table_free(grouping->table);
   free_parts(grouping);
   tr_group_arena_free(grouping->buffers);
@@ -641,42 +587,4 @@ void tr_grouping_free(tr_grouping *grouping) {
   tr_free(grouping->recent);
   if (grouping->owns_shared) tr_group_parts_free(grouping->shared);
   tr_free(grouping);
-}
-
-/* --- shared parts ---------------------------------------------------------------------------- */
-
-tr_code tr_group_parts_create(const tr_group_shape *shape, int most, tr_group_parts **created,
-                              tr_error *err) {
-  *created = NULL;
-  tr_group_parts *parts = tr_malloc(sizeof *parts);
-  if (parts == NULL) return tr_error_no_memory(err);
-  memset(parts, 0, sizeof *parts);
-  parts->shape = *shape;
-  parts->most = most;
-  parts->budget.limit = shape->memory_limit;
-  tr_code code = tr_group_arena_create(&parts->budget, shape->reserve, &parts->arena, err);
-  if (code != TR_OK) {
-    tr_free(parts);
-    return code;
-  }
-  for (int i = 0; i < PARTS; i++) {
-    parts->parts[i].account.budget = &parts->budget;
-    pthread_mutex_init(&parts->parts[i].mutex, NULL);
-  }
-  *created = parts;
-  return TR_OK;
-}
-
-void tr_group_parts_stop(tr_group_parts *parts) {
-  atomic_store(&parts->is_stopped, 1);
-}
-
-void tr_group_parts_free(tr_group_parts *parts) {
-  if (parts == NULL) return;
-  for (int i = 0; i < PARTS; i++) {
-    tr_group_table_free(parts->parts[i].table);
-    pthread_mutex_destroy(&parts->parts[i].mutex);
-  }
-  tr_group_arena_free(parts->arena);
-  tr_free(parts);
 }

@@ -2,14 +2,14 @@
 ** GROUP BY in memory: rows go in, groups with their accumulators come out.
 **
 **   tr_grouping_create, tr_grouping_add_rows for all rows, tr_grouping_flush; then
-**   for (tr_grouping_cursor c = {0}; (g = tr_grouping_next(grouping, &c)) != NULL;) ... ; free.
+**   for (tr_grouping_cursor c = {0}; tr_grouping_next(grouping, &c, &g, err) == 1;) ... ; free.
 **
 ** Few groups are one table (group_table.h), which the processor's caches hold. Past a few megabytes
 ** each row would wait for the main memory, so the table is then cut into 64 parts by hash, and rows
 ** wait in the buffer of their part until that is full and is worked off at once, with its part in
 ** the caches. Nothing is ever hashed anew as a whole.
 **
-** Memory is what group_table.h says of groups, and for large groupings a buffer of 256 KiB beside each part,
+** Memory is what group_table.h says of groups, and for large groupings a buffer of 384 KiB beside each part,
 ** or of less where many threads have some; under a limit all of them together take an eighth of that at
 ** most. All is counted.
 **
@@ -49,18 +49,30 @@ void tr_group_parts_stop(tr_group_parts *parts);
 tr_code tr_grouping_create_shared(tr_group_parts *parts, tr_grouping **grouping, tr_error *err);
 
 /*
-** For when no grouping over the parts gets any more rows: adds the rows that wait, and if any of the
-** groupings was cut, moves what this one has to the parts, too. To be called for each; several threads may
-** do so for theirs at a time.
+** For when no grouping over the parts gets any more rows: adds the rows that wait, but for those that may be late (see
+** tr_grouping_join), and if any of the groupings was cut, moves what this one has to the parts, too. To be
+** called for each; several threads may do so for theirs at a time.
 */
 tr_code tr_grouping_finish(tr_grouping *grouping, tr_error *err);
 
 /*
 ** After that: makes `grouping`, whose parts it owns from then on, the one that has the groups of all
-** `others`, which are good for nothing but to be freed, before it.
+** `others`, which are its own to free from then on, whatever is returned.
+**
+** Rows may still wait in it, and are then added when their groups are asked for: by tr_grouping_next, which may
+** fail for that reason, or all at once by tr_grouping_flush.
 */
 tr_code tr_grouping_join(tr_grouping *grouping, tr_grouping *const *others, int count,
                          tr_error *err);
+
+/* Whether rows may wait in it after joining. */
+int tr_grouping_is_late(const tr_grouping *grouping);
+
+/*
+** Has threads add such rows from now on: as many as there were `others`, or as the system gives. They end when
+** all were added, or tr_grouping_free ends them. Nothing happens where no rows wait.
+*/
+void tr_grouping_start_helpers(tr_grouping *grouping);
 
 /* Whether equal keys were met that look different (1 and 1.0), by merging or in shared parts. */
 int tr_grouping_has_looks(const tr_grouping *grouping);
@@ -79,7 +91,7 @@ static inline tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *key
   return tr_grouping_add_rows(grouping, keys, inputs, 0, 1, err);
 }
 
-/* Adds the rows that wait. To be called before anything below; errors as above. */
+/* Adds the rows that wait. To be called before anything below, but for tr_grouping_next; errors as above. */
 tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err);
 
 /* Makes the one group of a shape without keys, where there was no row. */
@@ -102,8 +114,12 @@ typedef struct tr_grouping_cursor {
   tr_group_table_cursor at;
 } tr_grouping_cursor;
 
-/* NULL behind the last. */
-const tr_group *tr_grouping_next(const tr_grouping *grouping, tr_grouping_cursor *cursor);
+/*
+** 1: `*group` is the next one. 0: there is none, and it is NULL. -1: late rows could not be added: TR_NO_MEMORY,
+** what add_input gives, and TR_INTERRUPTED in a process that was forked from one whose helpers were at work.
+*/
+int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor, const tr_group **group,
+                     tr_error *err);
 
 /* The state of aggregate number `aggregate`. For the key there is tr_group_key_field. */
 const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate);

@@ -36,6 +36,11 @@ static inline size_t tr_waiting_rows_take(const tr_waiting_rows *rows, size_t at
 static inline void tr_waiting_rows_inputs(const tr_waiting_rows *rows, const uint8_t *inputs,
                                           int count, tr_value *values);
 
+/* Whether all have keys that give the values back as they are, or there are none. */
+static inline int tr_waiting_rows_are_plain(const tr_waiting_rows *rows) {
+  return rows->used == 0 || rows->words > 0;
+}
+
 static inline void tr_waiting_rows_clear(tr_waiting_rows *rows) {
   rows->used = 0;
 }

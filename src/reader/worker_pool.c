@@ -14,12 +14,12 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 /* How long an idle worker waits before it asks again, unless something happens before. */
 #define ASK_AGAIN_NANOSECONDS 500000
@@ -556,22 +556,17 @@ static void *run(void *pointer) {
 }
 
 int tr_worker_pool_start(tr_worker_pool *pool) {
-  sigset_t all, before;
   int started = 0;
-  /* Signals are for the program's own threads. */
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_mutex_lock(&pool->mutex);
   for (int i = 0; i < pool->count; i++) {
     seat *s = &pool->seats[i];
-    s->has_thread = pthread_create(&s->thread, NULL, run, s) == 0;
+    s->has_thread = tr_thread_start(&s->thread, run, s);
     started += s->has_thread;
     s->is_orphan = !s->has_thread && s->is_busy;
   }
   pool->running = pool->reading = started;
   pool->is_started = started > 0;
   pthread_mutex_unlock(&pool->mutex);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
   return started > 0;
 }
 

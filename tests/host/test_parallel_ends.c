@@ -180,6 +180,59 @@ static void closing_with_a_statement_left_leaves_nothing(void **state) {
   }
 }
 
+/* --- late rows ----------------------------------------------------------------------------------------- */
+
+/* The same with a group for each two rows, so many that the last rows are added while groups are given out. */
+static sqlite3 *open_many_groups(void) {
+  sqlite3 *db = open_filled(200000);
+  database_must(
+      db, "CREATE VIRTUAL TABLE temp.many USING group_by_fields(t, by_field_names(id / 2 AS h),"
+          " count(*) AS c, workers(3))");
+  return db;
+}
+
+/* How many groups there are is known when the last was given out. */
+static void groups_are_counted_at_the_end(void **state) {
+  (void)state;
+  static const char count[] = "SELECT coalesce(groups, 'not known') FROM tranche_last_run()";
+  sqlite3 *db = open_many_groups();
+  sqlite3_stmt *all;
+  database_must(db, "SELECT c FROM many LIMIT 10");
+  assert_was_parallel(db);
+  assert_string_equal(database_text(db, count), "not known");
+  assert_int_equal(database_integer(db, "SELECT sum(c) FROM many"), rows);
+  assert_int_equal(database_integer(db, count), rows / 2 + 1);
+  /* Of two runs at a time the later one is the last. */
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT c FROM many", -1, &all, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(all), SQLITE_ROW);
+  assert_int_equal(database_integer(db, "SELECT count(*) FROM o"), 7);
+  while (sqlite3_step(all) == SQLITE_ROW) continue;
+  assert_int_equal(database_integer(db, count), 7);
+  assert_int_equal(sqlite3_finalize(all), SQLITE_OK);
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  database_remove(path);
+}
+
+/* Whoever ends a query after some rows waits for no more than a thread's step, and leaves none. */
+static void late_rows_leave_no_threads(void **state) {
+  (void)state;
+  sqlite3 *db = open_many_groups();
+  sqlite3_stmt *stmt;
+  int before = count_threads();
+  for (int steps = 1; steps < 100000; steps *= 10) {
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT c FROM many", -1, &stmt, NULL), SQLITE_OK);
+    for (int i = 0; i < steps; i++) assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    assert_true(count_threads() <= before + WORKERS - 1);
+    if (steps % 3 == 1) sqlite3_interrupt(db);
+    if (steps % 3 == 1) assert_int_equal(sqlite3_step(stmt), SQLITE_INTERRUPT);
+    sqlite3_finalize(stmt);
+    assert_int_equal(count_threads(), before);
+    assert_was_parallel(db);
+  }
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  database_remove(path);
+}
+
 /* --- forks ------------------------------------------------------------------------------------------- */
 
 static void assert_child_is_well(pid_t child) {
@@ -296,6 +349,8 @@ int main(void) {
       cmocka_unit_test(threads_live_only_while_a_query_runs),
       cmocka_unit_test(who_is_stopped_stops_all),
       cmocka_unit_test(closing_with_a_statement_left_leaves_nothing),
+      cmocka_unit_test(groups_are_counted_at_the_end),
+      cmocka_unit_test(late_rows_leave_no_threads),
       cmocka_unit_test(a_child_of_the_middle_may_exit),
       cmocka_unit_test(a_child_between_two_rows_may_do_all),
       cmocka_unit_test(a_damaged_page_is_told),
