@@ -78,12 +78,8 @@ static const uint8_t *exact_key_of(const tr_group *group) {
   return tr_group_key(group) + tr_group_key_size(group);
 }
 
-static inline uint8_t *states_of(const tr_group *group) {
-  return (uint8_t *)(uintptr_t)(exact_key_of(group) + exact_size_of(group));
-}
-
 static size_t size_of(const tr_group_table *table, const tr_group *group) {
-  return (size_t)(states_of(group) - (const uint8_t *)group) + table->states_size;
+  return (size_t)(tr_group_states(group) - (const uint8_t *)group) + table->states_size;
 }
 
 /* Writes the head of a group, and its key. */
@@ -156,7 +152,7 @@ static void free_states(const tr_group_table *table, const tr_group *group, int 
   for (int i = 0; i < count; i++) {
     const aggregate_plan *plan = &table->plans[i];
     if (plan->combine->fn->free_accumulator != NULL) {
-      plan->combine->fn->free_accumulator(states_of(group) + plan->state_offset);
+      plan->combine->fn->free_accumulator(tr_group_states(group) + plan->state_offset);
     }
   }
 }
@@ -187,10 +183,10 @@ static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_
   tr_group *group = (tr_group *)(void *)(last->data + last->used);
   put_key(group, row);
   table->has_unplain |= !tr_group_row_is_plain(row);
-  memset(states_of(group), 0, table->states_size);
+  memset(tr_group_states(group), 0, table->states_size);
   for (int i = 0; i < table->shape.aggregate_count; i++) {
     const aggregate_plan *plan = &table->plans[i];
-    void *state = states_of(group) + plan->state_offset;
+    void *state = tr_group_states(group) + plan->state_offset;
     if (plan->combine->fn->create_accumulator == NULL) continue;
     tr_code code = plan->combine->fn->create_accumulator(plan->combine, state, err);
     if (code != TR_OK) {
@@ -299,7 +295,7 @@ static tr_code add_input(tr_group_table *table, const aggregate_plan *plan, void
 tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
                                 const tr_value *inputs, size_t stride, int count, tr_error *err) {
   uint8_t *states[TR_GROUP_ROWS];
-  for (int i = 0; i < count; i++) states[i] = states_of(groups[i]);
+  for (int i = 0; i < count; i++) states[i] = tr_group_states(groups[i]);
   for (int a = 0; a < table->shape.aggregate_count; a++) {
     const aggregate_plan *plan = &table->plans[a];
     tr_combine_rows rows = {.combine = plan->combine,
@@ -337,8 +333,7 @@ int tr_group_table_is_plain(const tr_group_table *table) {
 
 /* --- merging ------------------------------------------------------------------------------- */
 
-tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *from,
-                                   const tr_group *group, tr_error *err) {
+tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group *group, tr_error *err) {
   tr_group_row row = {
       .hash = group->hash, .exact_size = exact_size_of(group), .bytes = tr_group_key(group)};
   row.info.size = tr_group_key_size(group);
@@ -349,9 +344,10 @@ tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *
   for (int i = 0; i < table->shape.aggregate_count && code == TR_OK; i++) {
     const aggregate_plan *plan = &table->plans[i];
     const tr_combine *combine = plan->combine;
-    void *state = states_of(into) + plan->state_offset;
+    void *state = tr_group_states(into) + plan->state_offset;
     size_t before = table->counts_heap ? heap_of(plan, state) : 0;
-    code = combine->fn->merge_accumulators(combine, state, tr_group_state(from, group, i), err);
+    code = combine->fn->merge_accumulators(combine, state,
+                                           tr_group_states(group) + plan->state_offset, err);
     note_heap(table, plan, state);
     if (code == TR_OK && table->counts_heap) code = account_heap(table, plan, state, before, err);
   }
@@ -393,10 +389,11 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
     const tr_group_aggregate *aggregate = &shape->aggregates[i];
     const tr_combine_fn *fn = aggregate->combine.fn;
     int first_input = first_input_of(aggregate);
-    table->plans[i] = (aggregate_plan){&aggregate->combine, table->states_size, aggregate->inputs,
-                                       first_input, first_input >= 0 ? fn->add_rows : NULL};
-    table->states_size += (aggregate->combine.fn->state_size + 7) & ~(size_t)7;
+    table->plans[i] =
+        (aggregate_plan){&aggregate->combine, tr_group_state_offset(shape, i), aggregate->inputs,
+                         first_input, first_input >= 0 ? fn->add_rows : NULL};
   }
+  table->states_size = tr_group_state_offset(shape, shape->aggregate_count);
   table->least_size = sizeof(tr_group) + (shape->key_count > 0 ? 8 : 0) + table->states_size;
   uint64_t before = account->used;
   code = tr_group_index_init(&table->index, shared_bits, account, arena, err);
@@ -445,8 +442,12 @@ uint64_t tr_group_identity(const tr_group *group, uint64_t seed) {
   return tr_group_key_hash(tr_group_key(group), tr_group_key_size(group), seed);
 }
 
-const void *tr_group_state(const tr_group_table *table, const tr_group *group, int aggregate) {
-  return states_of(group) + table->plans[aggregate].state_offset;
+size_t tr_group_state_offset(const tr_group_shape *shape, int aggregate) {
+  size_t offset = 0;
+  for (int i = 0; i < aggregate; i++) {
+    offset += (shape->aggregates[i].combine.fn->state_size + 7) & ~(size_t)7;
+  }
+  return offset;
 }
 
 void tr_group_table_free(tr_group_table *table) {

@@ -9,7 +9,7 @@
 ** TR_TOO_BIG.
 **
 ** Thread-safety: a table belongs to one thread at a time; tables that nobody changes may be read by
-** many (tr_group_table_merge_group reads `from`). An account belongs to the thread of its tables.
+** many (tr_group_table_merge_group reads one of a group's). An account belongs to the thread of its tables.
 */
 #ifndef TR_COMBINE_GROUP_TABLE_H
 #define TR_COMBINE_GROUP_TABLE_H
@@ -93,11 +93,10 @@ static inline int tr_group_has_plain_key(const tr_group *group, uint64_t word);
 static inline uint32_t tr_group_hash(const tr_group *group);
 
 /*
-** Adds a group of `from`, which has the same shape and stays as it is. A new group shows as its key what
-** `group` shows; an old one keeps its own. Errors as for add_inputs.
+** Adds a group of another table of the same shape, which stays as it is. A new group shows as its key what
+** `group` shows; an old one keeps its own. Errors as for tr_group_table_add_rows.
 */
-tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group_table *from,
-                                   const tr_group *group, tr_error *err);
+tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group *group, tr_error *err);
 
 size_t tr_group_table_count(const tr_group_table *table);
 
@@ -119,8 +118,9 @@ tr_value tr_group_key_field(const tr_group *group, int field);
 /* A number for the group that depends on its key and the seed alone: its hash in 64 bits. */
 uint64_t tr_group_identity(const tr_group *group, uint64_t seed);
 
-/* The state of aggregate number `aggregate`; any table of the shape will do. */
-const void *tr_group_state(const tr_group_table *table, const tr_group *group, int aggregate);
+/* Where the state of aggregate number `aggregate` is, in bytes behind tr_group_states, in all groups of a shape. */
+size_t tr_group_state_offset(const tr_group_shape *shape, int aggregate);
+static inline uint8_t *tr_group_states(const tr_group *group);
 
 /* Frees all, states included; gives nothing back to the account. NULL is fine. */
 void tr_group_table_free(tr_group_table *table);
@@ -155,6 +155,12 @@ static inline const uint8_t *tr_group_key(const tr_group *group) {
 static inline uint32_t tr_group_key_size(const tr_group *group) {
   const tr_group_extra *extra = tr_group_extra_of(group);
   return extra == NULL ? group->key_words * (uint32_t)8 : extra->key_size;
+}
+
+static inline uint8_t *tr_group_states(const tr_group *group) {
+  const tr_group_extra *extra = tr_group_extra_of(group);
+  size_t exact_size = extra == NULL ? 0 : extra->exact_size;
+  return (uint8_t *)(uintptr_t)tr_group_key(group) + tr_group_key_size(group) + exact_size;
 }
 
 static inline uint32_t tr_group_hash(const tr_group *group) {

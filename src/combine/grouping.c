@@ -174,14 +174,13 @@ static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
 }
 
 /* Adds a group of another table. */
-static tr_code merge_group(tr_grouping *grouping, const tr_group_table *from, const tr_group *group,
-                           tr_error *err) {
+static tr_code merge_group(tr_grouping *grouping, const tr_group *group, tr_error *err) {
   tr_group_table *table = grouping->table;
-  if (table != NULL) return tr_group_table_merge_group(table, from, group, err);
+  if (table != NULL) return tr_group_table_merge_group(table, group, err);
   int number = part_of(tr_group_hash(group));
   tr_code code = open_part(grouping, number, &table, err);
   if (code != TR_OK) return code;
-  code = tr_group_table_merge_group(table, from, group, err);
+  code = tr_group_table_merge_group(table, group, err);
   close_part(grouping, number);
   return code;
 }
@@ -208,7 +207,7 @@ tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err) {
   tr_group_table_cursor cursor = {0};
   for (const tr_group *group;
        code == TR_OK && (group = tr_group_table_next(whole, &cursor)) != NULL;) {
-    code = merge_group(grouping, whole, group, err);
+    code = merge_group(grouping, group, err);
   }
   grouping->has_looks |= tr_group_table_has_looks(whole);
   grouping->account.used -= tr_group_table_memory(whole);
@@ -230,17 +229,20 @@ static int is_to_be_cut(const tr_grouping *grouping) {
 static tr_code create(const tr_group_shape *shape, tr_group_parts *shared, tr_grouping **created,
                       tr_error *err) {
   *created = NULL;
-  tr_grouping *grouping = tr_malloc(sizeof *grouping);
+  size_t size = sizeof(tr_grouping) + (size_t)shape->aggregate_count * sizeof(size_t);
+  tr_grouping *grouping = tr_malloc(size);
   if (grouping == NULL) return tr_error_no_memory(err);
   *grouping = (tr_grouping){.shape = *shape, .shared = shared};
+  for (int i = 0; i < shape->aggregate_count; i++) {
+    grouping->state_offsets[i] = tr_group_state_offset(shape, i);
+  }
   grouping->budget.limit = shape->memory_limit;
   grouping->account.budget = shared == NULL ? &grouping->budget : &shared->budget;
   size_t inputs = ((size_t)shape->input_count * TOGETHER + 1) * sizeof *grouping->inputs;
   size_t rows = TR_GROUP_ROWS * sizeof *grouping->rows;
   int has_cache = (shape->memory_limit == 0 || shape->memory_limit >= RECENT_LEAST_LIMIT);
   size_t recent = has_cache ? sizeof *grouping->recent << RECENT_LOG : 0;
-  tr_code code =
-      tr_memory_account_take(&grouping->account, sizeof *grouping + inputs + rows + recent, err);
+  tr_code code = tr_memory_account_take(&grouping->account, size + inputs + rows + recent, err);
   if (code == TR_OK) grouping->inputs = tr_malloc(inputs);
   if (code == TR_OK) grouping->rows = tr_malloc(rows);
   if (code == TR_OK && recent > 0) grouping->recent = tr_malloc(recent);
@@ -508,7 +510,7 @@ static tr_code merge_table(tr_grouping *grouping, const tr_group_table *table, t
   tr_code code = TR_OK;
   for (const tr_group *group;
        code == TR_OK && (group = tr_group_table_next(table, &cursor)) != NULL;) {
-    code = merge_group(grouping, table, group, err);
+    code = merge_group(grouping, group, err);
     if (code == TR_OK && grouping->table != NULL && is_to_be_cut(grouping)) {
       code = tr_grouping_cut(grouping, err);
     }
@@ -569,9 +571,7 @@ int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor, const tr
 }
 
 const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate) {
-  const tr_group_table *table = grouping->table;
-  if (table == NULL) table = table_of(grouping, part_of(tr_group_hash(group)));
-  return tr_group_state(table, group, aggregate);
+  return tr_group_states(group) + grouping->state_offsets[aggregate];
 }
 
 void tr_grouping_free(tr_grouping *grouping) {

@@ -53,8 +53,9 @@ struct tr_grouping {
   tr_late_rows *late; /* in groupings that were joined to this one; NULL: there are none */
   tr_group_row *rows; /* the keys of the rows in hand; their bytes are in `scratch` */
   tr_buffer scratch;
-  tr_value *inputs;  /* of rows that waited: for one thread at a time */
-  tr_group **recent; /* groups that were met lately; NULL: there is no such cache */
+  tr_value *inputs;       /* of rows that waited: for one thread at a time */
+  tr_group **recent;      /* groups that were met lately; NULL: there is no such cache */
+  size_t state_offsets[]; /* by aggregate */
 };
 
 /* --- grouping.c -------------------------------------------------------------------------------- */
