@@ -172,6 +172,21 @@ static int take_order(plan *p) {
   return is_down ? COUNTING_ORDER_DOWN : COUNTING_ORDER_UP;
 }
 
+/*
+** Whether there is a term that we are not shown, as `value > value % 7`. SQLite offers LIMIT and OFFSET beside such a
+** one, from 3.38 on to 3.50 at least (3.53 does not), and looks at it behind us, where rows are missing by then.
+** What is shown has its place among all terms.
+*/
+static int has_hidden_term(const sqlite3_index_info *info) {
+  if (sqlite3_libversion_number() >= 3053000) return 0;
+  int count = 0;
+  for (int i = 0; i < info->nConstraint; i++) {
+    int place = info->aConstraint[i].iTermOffset;
+    if (place >= count) count = place + 1;
+  }
+  return count > info->nConstraint;
+}
+
 /* LIMIT and OFFSET, which count what all other terms leave, in the order that was asked for. */
 static void take_limits(plan *p) {
   int limit = -1, offset = -1;
@@ -184,7 +199,7 @@ static void take_limits(plan *p) {
       offset = i;
     }
   }
-  if (p->has_left_term || p->may_have_vector || p->has_repeated_scan ||
+  if (p->has_left_term || p->may_have_vector || p->has_repeated_scan || has_hidden_term(p->info) ||
       is_given(p, COUNTING_TRACKER) || is_given(p, COUNTING_MAX_READ_TIME) ||
       (p->info->nOrderBy > 0 && !p->info->orderByConsumed)) {
     return;

@@ -118,6 +118,29 @@ static void costs_nothing(void **state) {
   sqlite3_close(db);
 }
 
+/* LIMIT and OFFSET count the rows that all terms leave, also those that SQLite shows nobody. */
+static void limits_count_what_is_left(void **state) {
+  (void)state;
+  static const struct {
+    const char *sql, *wanted;
+  } cases[] = {
+      {"SELECT value FROM counting_input(50) WHERE value > value % 7 + 9 LIMIT 2", "14;15;"},
+      {"SELECT value FROM counting_input(50) WHERE value > value % 7 + 9 LIMIT 2 OFFSET 1",
+       "15;16;"},
+      {"SELECT value FROM counting_input(50) WHERE value > 20 AND value = 6 * (value / 6) LIMIT 2",
+       "24;30;"},
+      {"SELECT value FROM counting_input(5) WHERE value < rowid LIMIT 2", "no rows"},
+      {"SELECT value FROM counting_input(5) WHERE value > value ORDER BY value LIMIT 2", "no rows"},
+      {"SELECT value FROM counting_input(20, 0, 3) WHERE value > step * 2 LIMIT 1", "9;"},
+      {"SELECT value FROM counting_input(20) WHERE value BETWEEN 3 AND 9 LIMIT 2 OFFSET 2", "5;6;"},
+  };
+  sqlite3 *db = open_db();
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    assert_rows(db, cases[i].sql, cases[i].wanted);
+  }
+  sqlite3_close(db);
+}
+
 static void sorts_only_what_it_must(void **state) {
   (void)state;
   static const struct {
@@ -548,6 +571,7 @@ static void an_expression_cannot_reach_out(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costs_nothing),
+      cmocka_unit_test(limits_count_what_is_left),
       cmocka_unit_test(sorts_only_what_it_must),
       cmocka_unit_test(can_be_run_again),
       cmocka_unit_test(an_interrupt_ends_a_wait),
