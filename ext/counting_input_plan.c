@@ -14,6 +14,7 @@
 
 #include "host/hidden_arguments.h"
 #include "host/in_lists.h"
+#include "host/key_constraints.h"
 #include "reader/counting_source.h"
 
 /* Guesses where a query has a parameter or another table's column. */
@@ -107,6 +108,8 @@ static int take_value_term(plan *p, int i) {
   const struct sqlite3_index_constraint *term = &p->info->aConstraint[i];
   char mark = mark_of_operator(term->op);
   if (!term->usable || mark == '\0') return 0;
+  /* No number is in the range of a pattern that SQLite makes one for; the upper limit is for SQLite alone. */
+  if (tr_in_lists_are_told() && tr_constraint_may_be_of_pattern(p->info, i)) return 0;
   if (term->op == SQLITE_INDEX_CONSTRAINT_EQ) {
     int is_list = tr_is_in_list(p->info, i);
     if (is_given(p, COUNTING_TRACKER) && (is_list || !tr_in_lists_are_told())) return 0;
