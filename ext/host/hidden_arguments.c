@@ -77,16 +77,19 @@ int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column) {
   return is_used && !is_given(info, column);
 }
 
-/* A factor is 2^32 at least, far above the rows of any table; all of them together stay below 2^1024. */
-double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int count,
+/*
+** The first argument may cost a little: a scan of all there is must not be cheaper than two look-ups because these do
+** not show how long it is. A further one outweighs all before it and the rows of any table.
+*/
+double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int place, int count,
                                    int required_count) {
-  static const int bits[] = {32, 64, 128, 256, 512};
+  static const int bits[] = {10, 66, 132, 264, 480};
   enum { LAST = sizeof bits / sizeof bits[0] - 1, MOST_BITS = 950 };
   int sum = 0;
   for (int i = 0; i < count; i++) {
     int is_required = i < required_count && !is_given(info, first + i);
     if (is_required || tr_hidden_argument_is_missing(info, first + i)) {
-      sum += bits[i < LAST ? i : LAST];
+      sum += bits[place + i < LAST ? place + i : LAST];
     }
   }
   return ldexp(1, sum < MOST_BITS ? sum : MOST_BITS);

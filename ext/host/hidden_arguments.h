@@ -45,7 +45,8 @@ int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column);
 
 /*
 ** By how much a plan's cost is to be multiplied for the arguments that it lacks, of `count` from column `first` on:
-** those that the query looks at, and the first `required_count` in any case.
+** those that the query looks at, and the first `required_count` in any case. `place` is that of the first of them: 0, or 1
+** where the first argument was given by CREATE.
 **
 ** `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)` could be one scan without any tracker, whose rows all
 ** fail; it must be two. `tracker = 'a' AND (id = 3 OR id = 7)` must be one. An older SQLite (3.40; 3.53 not) reckons the
@@ -54,7 +55,7 @@ int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column);
 ** arguments are given by their places, the first ones beside the OR (`f('t') WHERE by = 'a' AND ... OR by = 'b' AND ...`),
 ** one that is lacking outweighs all those before it.
 */
-double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int count,
+double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int place, int count,
                                    int required_count);
 
 #endif

@@ -129,7 +129,7 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     info->aConstraintUsage[given[i]].omit = 1;
   }
   info->estimatedCost *=
-      tr_hidden_arguments_penalty(info, function->column_count, count, function->required_count);
+      tr_hidden_arguments_penalty(info, function->column_count, 0, count, function->required_count);
   return SQLITE_OK;
 }
 

@@ -96,6 +96,8 @@ static void costs_nothing(void **state) {
        "8223372036854775807;", 1},
       {"SELECT value FROM counting_input WHERE value >= 10 LIMIT 1 OFFSET 1000000000000000000",
        "1000000000000000010;", 1},
+      {"SELECT value FROM counting_input(10000000000) WHERE value = 5 OR value > 9999999997",
+       "5;9999999998;9999999999;", 0},
       {"SELECT count(*) FROM counting_input(10) AS a JOIN counting_input AS b ON b.value = a.value",
        "10;", 0},
       {"SELECT a.value FROM counting_input(3) AS a JOIN counting_input AS b ON b.rowid = a.value",
