@@ -242,21 +242,32 @@ tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *ro
   return TR_OK;
 }
 
-void tr_group_table_prefetch_slot(const tr_group_table *table, uint32_t hash) {
-  const tr_group_segment *segment = tr_group_index_segment(&table->index, hash);
-  tr_prefetch(&segment->slots[hash & segment->mask]);
-}
-
-tr_group *tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash) {
+/* The first slot of that hash from `slot` on, or a free one. */
+static inline const tr_group_slot *seek(const tr_group_table *table, const tr_group_slot *slot,
+                                        uint32_t hash) {
+  if (slot->at == 0 || slot->hash == hash) return slot;
   const tr_group_segment *segment = tr_group_index_segment(&table->index, hash);
   uint32_t i = hash & segment->mask;
   while (segment->slots[i].at != 0 && segment->slots[i].hash != hash) i = (i + 1) & segment->mask;
-  if (segment->slots[i].at == 0) return NULL;
-  tr_group *group = group_at(table, segment->slots[i].at);
-  tr_prefetch(group);
-  tr_prefetch((const uint8_t *)group + table->least_size -
-              1); /* its end, if it is not in that line */
-  return group;
+  return &segment->slots[i];
+}
+
+void tr_group_table_look_up(const tr_group_table *table, const tr_group_row *rows, int count,
+                            tr_group **groups) {
+  const tr_group_slot *slots[TR_GROUP_ROWS];
+  for (int i = 0; i < count; i++) {
+    const tr_group_segment *segment = tr_group_index_segment(&table->index, rows[i].hash);
+    slots[i] = &segment->slots[rows[i].hash & segment->mask];
+    tr_prefetch(slots[i]);
+  }
+  for (int i = 0; i < count; i++) {
+    const tr_group_slot *slot = seek(table, slots[i], rows[i].hash);
+    groups[i] = slot->at == 0 ? NULL : group_at(table, slot->at);
+    if (groups[i] == NULL) continue;
+    const uint8_t *begin = (const uint8_t *)groups[i], *end = begin + table->least_size - 1;
+    tr_prefetch(begin);
+    if (((uintptr_t)begin ^ (uintptr_t)end) >= TR_LINE) tr_prefetch(end);
+  }
 }
 
 /* --- adding -------------------------------------------------------------------------------- */

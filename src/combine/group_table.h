@@ -78,11 +78,12 @@ int tr_group_table_has_looks(const tr_group_table *table);
 int tr_group_table_is_plain(const tr_group_table *table);
 
 /*
-** For looking up many rows together: first the slots of all are asked for, then the groups that stand
-** there (the first of that hash, or NULL), and then tr_group_has_key finds them in the cache.
+** Looks at most TR_GROUP_ROWS rows up together: first the slots of all are asked for, and then the groups that stand
+** there, so that the cache has them when tr_group_has_key looks. groups[i] is the first one of the hash of row
+** i, or NULL.
 */
-void tr_group_table_prefetch_slot(const tr_group_table *table, uint32_t hash);
-tr_group *tr_group_table_prefetch_group(const tr_group_table *table, uint32_t hash);
+void tr_group_table_look_up(const tr_group_table *table, const tr_group_row *rows, int count,
+                            tr_group **groups);
 
 /* Whether the group has the row's key. */
 static inline int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size);

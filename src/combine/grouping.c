@@ -53,18 +53,19 @@ static tr_code work_off_some(const tr_grouping *grouping, tr_group_table *table,
   const uint8_t *inputs[TOGETHER];
   tr_group *groups[TOGETHER];
   int count = 0, width = grouping->shape.input_count;
+  int are_plain = tr_waiting_rows_are_plain(waiting) && tr_group_table_is_plain(table);
+  int compares = grouping->shared != NULL && !are_plain;
   for (; count < TOGETHER && *at < waiting->used; count++) {
     *at = tr_waiting_rows_take(waiting, *at, grouping->shape.seed, &rows[count], &inputs[count]);
-    tr_group_table_prefetch_slot(table, rows[count].hash);
     tr_prefetch(waiting->data + *at + ROWS_AHEAD);
   }
-  for (int i = 0; i < count; i++) groups[i] = tr_group_table_prefetch_group(table, rows[i].hash);
+  tr_group_table_look_up(table, rows, count, groups);
   for (int i = 0; i < count; i++) {
     if (groups[i] == NULL || !tr_group_has_key(groups[i], rows[i].bytes, rows[i].info.size)) {
       tr_code code = tr_group_table_find_or_add(table, &rows[i], &groups[i], err);
       if (code != TR_OK) return code;
     }
-    if (grouping->shared != NULL) tr_group_table_compare_looks(table, groups[i], &rows[i]);
+    if (compares) tr_group_table_compare_looks(table, groups[i], &rows[i]);
     tr_waiting_rows_inputs(waiting, inputs[i], width, values + i * width);
   }
   return tr_group_table_add_rows(table, groups, values, (size_t)width, count, err);
@@ -132,15 +133,13 @@ static tr_code add_to_part(tr_grouping *grouping, const tr_group_row *row, const
 static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *row,
                                    const tr_value *inputs, tr_error *err) {
   int number = part_of(row->hash), width = grouping->shape.input_count;
-  tr_hash_part *p = &grouping->parts[number];
-  if (!tr_waiting_rows_put(&p->rows, row, inputs, width)) {
+  tr_waiting_rows *rows = &grouping->parts[number].rows;
+  while (!tr_waiting_rows_put(rows, row, inputs, width)) {
+    if (rows->used == 0) return add_to_part(grouping, row, inputs, err);
     tr_code code = tr_grouping_work_off(grouping, number, grouping->inputs, err);
     if (code != TR_OK) return code;
-    if (!tr_waiting_rows_put(&p->rows, row, inputs, width))
-      return add_to_part(grouping, row, inputs, err);
   }
-  tr_prefetch(p->rows.data + p->rows.used +
-              TR_LINE); /* the next row of this part comes much later */
+  tr_prefetch(rows->data + rows->used + TR_LINE); /* the next row of this part comes much later */
   return TR_OK;
 }
 
@@ -410,9 +409,7 @@ static tr_code find_groups(tr_grouping *grouping, const rows_in_hand *in_hand, t
   tr_code code = encode_rows(grouping, in_hand, 0, err);
   if (code != TR_OK) return code;
   hash_rows(grouping, in_hand->count);
-  for (int i = 0; i < in_hand->count; i++) {
-    groups[i] = tr_group_table_prefetch_group(grouping->table, rows[i].hash);
-  }
+  tr_group_table_look_up(grouping->table, rows, in_hand->count, groups);
   for (int i = 0; i < in_hand->count && code == TR_OK; i++) {
     if (groups[i] == NULL || !tr_group_has_key(groups[i], rows[i].bytes, rows[i].info.size))
       code = tr_group_table_find_or_add(grouping->table, &rows[i], &groups[i], err);
@@ -442,22 +439,19 @@ static tr_code add_to_table(tr_grouping *grouping, const rows_in_hand *in_hand,
 /* Lets all rows wait. From the first key on that is not one word, all are encoded first. */
 static tr_code add_to_parts(tr_grouping *grouping, const rows_in_hand *in_hand,
                             const tr_value *inputs, tr_error *err) {
-  uint64_t seed = grouping->shape.seed;
   tr_code code = TR_OK;
   int is_encoded = 0;
   for (int i = 0; i < in_hand->count && code == TR_OK; i++, inputs += in_hand->stride) {
     uint64_t word;
-    if (plain_key(grouping, key_of(in_hand, i), &word)) {
-      tr_group_row row = {.bytes = (const uint8_t *)&word, .info.size = sizeof word};
-      tr_group_row_hash(&row, seed);
-      code = wait_in_part(grouping, &row, inputs, err);
-      continue;
+    tr_group_row plain = {.bytes = (const uint8_t *)&word, .info.size = sizeof word}, *row = &plain;
+    if (!plain_key(grouping, key_of(in_hand, i), &word)) {
+      if (!is_encoded) code = encode_rows(grouping, in_hand, i, err);
+      if (code != TR_OK) break;
+      is_encoded = 1;
+      row = &grouping->rows[i];
     }
-    if (!is_encoded) code = encode_rows(grouping, in_hand, i, err);
-    is_encoded = 1;
-    if (code != TR_OK) break;
-    tr_group_row_hash(&grouping->rows[i], seed);
-    code = wait_in_part(grouping, &grouping->rows[i], inputs, err);
+    tr_group_row_hash(row, grouping->shape.seed);
+    code = wait_in_part(grouping, row, inputs, err);
   }
   return code;
 }
