@@ -246,7 +246,9 @@ tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, 
                         SCAN_FUNCTION);
   }
   int texts = mask & ((1 << SCAN_TEXT_ARGUMENTS) - 1);
+  uint64_t before = cursor->texts.hash;
   tr_code code = tr_kept_arguments_set(&cursor->texts, texts, argv, err);
+  if (cursor->texts.hash != before) tr_scan_cursor_forget_limit(&cursor->scan);
   if (code == TR_OK) code = ready_reader(cursor, arguments, err);
   for (int i = 0; i < KEY_TERMS && code == TR_OK; i++) {
     if ((mask & 1 << (ARGUMENTS + i)) == 0) continue;

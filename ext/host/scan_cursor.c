@@ -207,15 +207,20 @@ static tr_code check_tracker(tr_scan_cursor *cursor, sqlite3_value *tracker, tr_
   return TR_OK;
 }
 
+/* A single row is looked up without a look at the table's end. */
+static tr_scan_limit *limit_of(tr_scan_cursor *cursor, const tr_scan_table *table) {
+  if (cursor->limit.is_set) return &cursor->limit;
+  return !cursor->is_of_one_row && tr_is_writing(table->db) ? &cursor->limit : NULL;
+}
+
 tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
                              sqlite3_value *restriction, const tr_byte_key_range *range,
                              tr_error *err) {
   tr_bytes name;
   tr_restriction given;
   tr_scan_table *table = (tr_scan_table *)cursor->base.pVtab;
-  tr_scan_request request = {.function = table->function,
-                             .asked_for = range,
-                             .may_grow = !cursor->is_of_one_row && tr_is_writing(table->db)};
+  tr_scan_request request = {
+      .function = table->function, .asked_for = range, .limit = limit_of(cursor, table)};
   if ((tracker != NULL && sqlite3_value_type(tracker) == SQLITE_NULL) ||
       (restriction != NULL && sqlite3_value_type(restriction) == SQLITE_NULL)) {
     return TR_OK; /* nothing equals NULL */
@@ -388,10 +393,16 @@ void tr_scan_cursor_init(tr_scan_cursor *cursor) {
 
 void tr_scan_cursor_free(tr_scan_cursor *cursor) {
   tr_scan_cursor_stop(cursor);
+  tr_scan_cursor_forget_limit(cursor);
   if (cursor->inner.plan_text != NULL) {
     exchange_inner(cursor, (tr_scan_table *)cursor->base.pVtab);
   }
   tr_scan_inner_free(&cursor->inner);
+}
+
+void tr_scan_cursor_forget_limit(tr_scan_cursor *cursor) {
+  tr_buffer_free(&cursor->limit.last_key);
+  cursor->limit = (tr_scan_limit){0};
 }
 
 static tr_code begin(tr_scan_cursor *cursor, const char *plan_text, sqlite3_value **argv,

@@ -120,6 +120,7 @@ typedef struct tr_scan_cursor {
   sqlite3_value *tracker;
   sqlite3_value *restriction;
   int has_used_tracker;
+  tr_scan_limit limit;
 } tr_scan_cursor;
 
 /* Methods. */
@@ -138,6 +139,9 @@ void tr_scan_cursor_free(tr_scan_cursor *cursor);
 
 /* Ends the scan and forgets its arguments. */
 void tr_scan_cursor_stop(tr_scan_cursor *cursor);
+
+/* For a cursor that goes on with another source: where the one before ended says nothing. */
+void tr_scan_cursor_forget_limit(tr_scan_cursor *cursor);
 
 /*
 ** Begins the scan of `cursor->inner.reader` over what the arguments and `range`, the keys that are asked for,

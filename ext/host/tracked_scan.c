@@ -153,24 +153,31 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
 ** Notes where the table ends. Where that key cannot be one, no row has a key that can be read, and the limit
 ** stays empty, as for a table without rows: every key is beyond it.
 */
-static tr_code set_limit(tr_tracked_scan *scan, tr_statement_reader *statement_reader,
+static tr_code set_limit(tr_scan_limit *limit, tr_statement_reader *statement_reader,
                          tr_error *err) {
   tr_error reason;
-  scan->is_limited = 1;
-  scan->limited_rows = statement_reader;
-  scan->last_rowid = INT64_MAX;
-  int has_key =
-      tr_statement_reader_end_key(statement_reader, 1, &scan->last_key, &scan->last_rowid, &reason);
+  limit->last_rowid = INT64_MAX;
+  int has_key = tr_statement_reader_end_key(statement_reader, 1, &limit->last_key,
+                                            &limit->last_rowid, &reason);
   if (has_key < 0 && reason.code != TR_INVALID_STATE) {
     *err = reason;
     return err->code;
   }
-  if (has_key < 0) scan->last_key.size = 0;
+  if (has_key <= 0) limit->last_key.size = 0;
+  limit->is_set = 1;
   return TR_OK;
 }
 
+static tr_code take_limit(tr_tracked_scan *scan, tr_statement_reader *statement_reader,
+                          tr_scan_limit *limit, tr_error *err) {
+  scan->limit = limit;
+  scan->limited_rows = statement_reader;
+  if (limit == NULL || limit->is_set) return TR_OK;
+  return set_limit(limit, statement_reader, err);
+}
+
 static int is_beyond(const tr_tracked_scan *scan, tr_bytes key) {
-  return tr_bytes_compare(key, tr_buffer_bytes(&scan->last_key)) > 0;
+  return tr_bytes_compare(key, tr_buffer_bytes(&scan->limit->last_key)) > 0;
 }
 
 /* With a name: what is beyond the limit is not claimed, nor is the end, so it is left for the next scan. */
@@ -193,10 +200,10 @@ static int next_plain(tr_tracked_scan *scan, tr_error *err) {
   int has_row;
   do {
     has_row = tr_statement_reader_next(scan->rows, &scan->position, err);
-    if (has_row <= 0 || !scan->is_limited) return has_row;
+    if (has_row <= 0 || scan->limit == NULL) return has_row;
     if (is_beyond(scan, scan->position.key)) return 0;
   } while (tr_statement_reader_has_rowid(scan->rows) &&
-           tr_statement_reader_rowid(scan->rows) > scan->last_rowid);
+           tr_statement_reader_rowid(scan->rows) > scan->limit->last_rowid);
   return 1;
 }
 
@@ -252,7 +259,7 @@ static int begin_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                                           tr_buffer_bytes(&place.bytes.end), err);
   tr_restriction_free(&place);
   if (code != TR_OK) return -1;
-  if (scan->is_limited) {
+  if (scan->limit != NULL) {
     tr_reader_init(&scan->reader, &limited_class, scan, tracker);
   } else {
     tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader, tracker);
@@ -266,12 +273,12 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                           tr_statement_reader *statement_reader, const tr_scan_request *request,
                           tr_error *err) {
   int has_row = -1;
-  int looks_at_ends = request->tracker != NULL || request->may_grow;
+  int looks_at_ends = request->tracker != NULL || request->limit != NULL;
   *scan = (tr_tracked_scan){0};
   if (looks_at_ends && tr_statement_reader_check(statement_reader, err) != TR_OK) return -1;
   if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
     refuse_integers(request->function, "restriction", err);
-  } else if (request->may_grow && set_limit(scan, statement_reader, err) != TR_OK) {
+  } else if (take_limit(scan, statement_reader, request->limit, err) != TR_OK) {
     has_row = -1;
   } else if (request->tracker != NULL) {
     has_row = begin_named(scan, trackers, statement_reader, request, err);
@@ -289,6 +296,5 @@ void tr_tracked_scan_end(tr_tracked_scan *scan) {
     tr_named_tracker_end_scan(scan->named);
     tr_named_tracker_release(scan->named);
   }
-  tr_buffer_free(&scan->last_key);
   *scan = (tr_tracked_scan){0};
 }

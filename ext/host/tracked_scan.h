@@ -9,7 +9,7 @@
 **
 ** A statement that reads a table and writes into it would read what it has written, without end: SQLite
 ** cannot know that one of our tables reads that other one. So a scan of which that may be true ends at the key
-** that is the last one when it begins.
+** that is the last one when it begins; one that is begun again, as the inner loop of a join is, at the same one.
 **
 ** Thread-safety: belongs to the thread of its connection; its tracker may be split by any other.
 */
@@ -20,6 +20,13 @@
 #include "host/statement_reader.h"
 #include "host/tracker_registry.h"
 
+/* Where a table ended. All zero: not set. Released with tr_buffer_free(&limit.last_key). */
+typedef struct tr_scan_limit {
+  int is_set;
+  tr_buffer last_key; /* empty: there was none */
+  int64_t last_rowid; /* the greatest that there was */
+} tr_scan_limit;
+
 /* All zero is a scan that has not begun. */
 typedef struct tr_tracked_scan {
   tr_named_tracker *named; /* with a name: a reference, taken for this scan */
@@ -29,10 +36,8 @@ typedef struct tr_tracked_scan {
   tr_statement_reader *rows; /* without: borrowed, to be reset */
   tr_position position;      /* of the present row */
 
-  int is_limited;                    /* nothing behind the last key that there was is read */
+  const tr_scan_limit *limit;        /* nothing behind it is read; NULL: there is none; borrowed */
   int is_at_limit;                   /* such a row was met */
-  tr_buffer last_key;                /* empty: there was none */
-  int64_t last_rowid;                /* the greatest that there was */
   tr_statement_reader *limited_rows; /* borrowed */
 } tr_tracked_scan;
 
@@ -42,7 +47,11 @@ typedef struct tr_scan_request {
   const tr_bytes *tracker;            /* its name; NULL: none */
   const tr_restriction *restriction;  /* NULL: all keys */
   const tr_byte_key_range *asked_for; /* the keys that the query's terms leave */
-  int may_grow; /* whoever reads may be writing into the table at the same time */
+  /*
+  ** NULL, or whoever reads may be writing into the table at the same time: the limit, which is set if it is not. It
+  ** must outlive the scan.
+  */
+  tr_scan_limit *limit;
 } tr_scan_request;
 
 /*
@@ -58,7 +67,7 @@ int tr_tracked_scan_next_limited(tr_tracked_scan *scan, tr_error *err);
 
 /* The next row: 1, 0, -1. At the end and on failure the scan has let its tracker go. */
 static inline int tr_tracked_scan_next(tr_tracked_scan *scan, tr_error *err) {
-  if (scan->is_limited) return tr_tracked_scan_next_limited(scan, err);
+  if (scan->limit != NULL) return tr_tracked_scan_next_limited(scan, err);
   if (scan->rows == NULL) return tr_reader_advance(&scan->reader, err);
   return tr_statement_reader_next(scan->rows, &scan->position, err);
 }

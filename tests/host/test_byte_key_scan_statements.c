@@ -101,6 +101,31 @@ static void a_table_is_filled_from_itself_by_name(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* A scan that the statement begins again, for each row of another table, ends where it ended at first. */
+static void an_inner_loop_meets_no_row_of_its_statement(void **state) {
+  (void)state;
+  static const char *const scans[] = {"s", "byte_key_scan('t')"};
+  for (size_t i = 0; i < sizeof scans / sizeof *scans; i++) {
+    sqlite3 *db = database_open(":memory:", 0);
+    database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, a); CREATE TABLE o(n);"
+                      "CREATE TABLE w(a);"
+                      "INSERT INTO t(a) VALUES (1), (2), (3); INSERT INTO o VALUES (1), (2), (3);"
+                      "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
+    char sql[200];
+    snprintf(sql, sizeof sql, "INSERT INTO t(a) SELECT n FROM o CROSS JOIN %s", scans[i]);
+    database_must(db, sql);
+    assert_answer(db, "SELECT count(*) FROM t", "12");
+    /* The end belongs to the statement's table, and to the statement. */
+    snprintf(sql, sizeof sql, "INSERT INTO w SELECT n FROM o CROSS JOIN %s", scans[i]);
+    database_must(db, sql);
+    assert_answer(db, "SELECT count(*) FROM w", "36");
+    database_must(db, "INSERT INTO w SELECT 1 FROM (SELECT 't' AS name UNION ALL SELECT 'w') AS q"
+                      " CROSS JOIN byte_key_scan(q.name)");
+    assert_answer(db, "SELECT count(*) FROM w", "96");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
 /*
 ** What is in the ON of an outer join takes no row away from the side that is kept. SQLite offers some of it to
 ** virtual tables all the same.
@@ -263,6 +288,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_table_is_filled_from_itself),
       cmocka_unit_test(a_table_is_filled_from_itself_by_name),
+      cmocka_unit_test(an_inner_loop_meets_no_row_of_its_statement),
       cmocka_unit_test(outer_joins_keep_their_rows),
       cmocka_unit_test(text_is_compared_with_numbers),
       cmocka_unit_test(patterns_find_what_they_find_in_the_table),
