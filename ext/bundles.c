@@ -486,10 +486,9 @@ tr_code tr_bundle_find_any(tr_job *job, const tr_bundle_call *call, tr_bundle *b
   int is_found = tr_bundle_find(job, &call->bundle->bytes, bundle, &reason);
   if (is_found == 1) return TR_OK;
   if (is_found == 0) {
-    return refuse(
-        job, call,
-        "is not there: it was never one, its claim was rolled back, or it was cut since",
-        err);
+    return refuse(job, call,
+                  "is not there: it was never one, its claim was rolled back, or it was cut since",
+                  err);
   }
   if (err != NULL) *err = reason;
   return reason.code;
