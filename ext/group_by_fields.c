@@ -55,6 +55,7 @@ typedef struct group_cursor {
   uint64_t equal_keys; /* those that an = compares, a bit each */
   tr_grouping_cursor at;
   const tr_group *group; /* NULL: the end */
+  int is_one;            /* it was found, and no other comes */
 } group_cursor;
 
 /* --- creating ----------------------------------------------------------------------------------- */
@@ -159,9 +160,6 @@ static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
   return used;
 }
 
-/* Conditions on key fields behind the 64th are left to SQLite. */
-#define CONDITION_KEYS 64
-
 /*
 ** The plan of a scan is text: the outputs as a number, then a number and a space for each condition,
 ** key * 1000 + op, or that with a minus sign where all values of an IN come at once.
@@ -178,7 +176,7 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   for (int i = 0; i < constraints; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     if (!c->usable || c->iColumn < 0 || c->iColumn >= plan->key_count) continue;
-    if (c->iColumn >= CONDITION_KEYS || !is_condition(c->op)) continue;
+    if (c->iColumn >= TR_GROUP_MOST_CONDITIONS || !is_condition(c->op)) continue;
     if (!has_collation_of_key(info, i, &plan->keys[c->iColumn])) continue;
     if (tr_constraint_may_be_of_pattern(info, i)) continue;
     info->aConstraintUsage[i].argvIndex = ++count;
@@ -370,7 +368,7 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
 ** each value of an IN, lets it when it looks at the row again.
 */
 static int is_null_where_equal(const group_cursor *cursor) {
-  for (int i = 0; i < cursor->plan->key_count && i < CONDITION_KEYS; i++) {
+  for (int i = 0; i < cursor->plan->key_count && i < TR_GROUP_MOST_CONDITIONS; i++) {
     if (!(cursor->equal_keys >> i & 1)) continue;
     if (tr_group_result_key(cursor->result, cursor->group, i).type == TR_NULL) return 1;
   }
@@ -381,6 +379,10 @@ static int next(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
   tr_error err;
   int has_next;
+  if (cursor->is_one) {
+    cursor->group = NULL;
+    return SQLITE_OK;
+  }
   do {
     has_next = tr_group_result_next(cursor->result, &cursor->at, &cursor->group, &err);
   } while (has_next == 1 && cursor->equal_keys != 0 && is_null_where_equal(cursor));
@@ -392,8 +394,27 @@ static int eof(sqlite3_vtab_cursor *base) {
 }
 
 static int rewind_groups(group_cursor *cursor) {
+  cursor->is_one = 0;
   cursor->at = (tr_grouping_cursor){0};
   return next(&cursor->base);
+}
+
+/* Finds a group, or walks all, in a result that has all of them. */
+static int filter_whole(group_cursor *cursor, group_vtab *vtab, char *text, int argc,
+                        sqlite3_value **argv) {
+  tr_group_condition *conditions = NULL;
+  int count = 0, found = 0;
+  tr_error err = {0};
+  if (cursor->equal_keys == 0) return rewind_groups(cursor);
+  tr_code code = read_conditions(vtab, text, argv, argc, &conditions, &count, &err);
+  if (code == TR_OK) {
+    found = tr_group_result_find(cursor->result, conditions, count, &cursor->group, &err);
+  }
+  free_conditions(conditions, count);
+  if (code != TR_OK || found < 0) return tr_vtab_error(&vtab->base, &err);
+  if (!found) return rewind_groups(cursor);
+  cursor->is_one = 1;
+  return SQLITE_OK;
 }
 
 static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *text, int argc,
@@ -402,7 +423,9 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   tr_group_request request = {.outputs = strtoull(text, &rest, 10)};
   cursor->plan = &vtab->plan;
   cursor->equal_keys = read_equal_keys(rest, argc);
-  if (cursor->result != NULL && cursor->is_whole) return rewind_groups(cursor);
+  if (cursor->result != NULL && cursor->is_whole) {
+    return filter_whole(cursor, vtab, rest, argc, argv);
+  }
   drop_result(cursor);
   tr_group_condition *conditions = NULL;
   int count = 0, scanned_whole = 0;
@@ -423,7 +446,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
   cursor->is_whole = count == 0;
   cursor->was_in_vain = count > 0 && scanned_whole;
-  return rewind_groups(cursor);
+  return cursor->is_whole ? filter_whole(cursor, vtab, rest, argc, argv) : rewind_groups(cursor);
 }
 
 static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call, tr_error *err) {

@@ -1,7 +1,7 @@
 /*
-** The inside of a run, shared by its four files: group_by_fields_layout.c decides what is needed,
+** The inside of a run, shared by its five files: group_by_fields_layout.c decides what is needed,
 ** group_by_fields_statement.c asks SQLite for it, group_by_fields_intake.c takes rows in,
-** group_by_fields_run.c runs and gives the result.
+** group_by_fields_run.c runs and gives the result, group_by_fields_find.c finds a group in it.
 */
 #ifndef TR_EXT_GROUP_BY_FIELDS_INSIDE_H
 #define TR_EXT_GROUP_BY_FIELDS_INSIDE_H
@@ -33,9 +33,10 @@ struct tr_group_result {
   int *aggregate_of_output; /* -1: not wanted */
   int *aggregate_of_key;    /* the one that keeps its first value; -1: the key shows itself */
   tr_grouping *grouping;
-  tr_host *
-      uncounted; /* whose run report has yet to be told how many groups there are; NULL: it was told */
-  int64_t began; /* of that report */
+  tr_host *uncounted; /* whose report does not know yet how many groups there are; NULL: none */
+  int64_t began;      /* of that report */
+  /* A bit for each field: has a group text there, and is that known (group_by_fields_find.c)? */
+  uint64_t text_fields, known_fields;
 };
 
 /* What is only needed while rows come in. */
@@ -67,6 +68,9 @@ void tr_group_intake_release(tr_group_intake *intake);
 */
 tr_code tr_group_intake_lay_out(tr_group_intake *intake, const tr_group_request *request,
                                 int is_to_be_parallel, tr_error *err);
+
+/* The affinity of a key field in the query. */
+tr_affinity tr_group_affinity_of_key(const tr_group_plan *plan, int key);
 
 /* The batch for the rows of its shape. TR_NO_MEMORY. */
 tr_code tr_group_intake_make_batch(tr_group_intake *intake, tr_error *err);

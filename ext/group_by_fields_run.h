@@ -50,6 +50,17 @@ tr_code tr_group_check(tr_host *host, const tr_group_plan *plan, tr_error *err);
 int tr_group_result_next(tr_group_result *result, tr_grouping_cursor *cursor,
                          const tr_group **group, tr_error *err);
 
+/* Key fields that conditions can be about: those behind them are left to SQLite. */
+#define TR_GROUP_MOST_CONDITIONS 64
+
+/*
+** Where the conditions ask for one value of each key field: 1, and `*group` is the only one that can pass them,
+** NULL for none. 0: they ask for something else, or for something that has to be looked for. -1: as
+** tr_grouping_next.
+*/
+int tr_group_result_find(tr_group_result *result, const tr_group_condition *conditions, int count,
+                         const tr_group **group, tr_error *err);
+
 /* The value of key field `key` of a group; bytes lie in the result. */
 tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key);
 

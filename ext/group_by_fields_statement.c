@@ -59,12 +59,23 @@ static int lets_numeric_text_through(const tr_group_condition *condition, tr_aff
   return 0;
 }
 
-static void append_condition(sqlite3_str *sql, const tr_source_table *source,
-                             const tr_group_field *field, const tr_group_condition *condition,
-                             int *parameter) {
-  const tr_source_column *column = field->column < 0 ? NULL : &source->columns[field->column];
-  int is_expression = column == NULL || (source->kind == TR_SOURCE_VIEW && column->type[0] == 0);
-  tr_affinity affinity = is_expression ? TR_AFFINITY_BLOB : column->affinity;
+/* Whether a field is an expression, as a view's column without a type may be. */
+static int is_expression_key(const tr_group_plan *plan, int key) {
+  int column = plan->keys[key].column;
+  return column < 0 ||
+         (plan->source.kind == TR_SOURCE_VIEW && plan->source.columns[column].type[0] == 0);
+}
+
+tr_affinity tr_group_affinity_of_key(const tr_group_plan *plan, int key) {
+  if (is_expression_key(plan, key)) return TR_AFFINITY_BLOB;
+  return plan->source.columns[plan->keys[key].column].affinity;
+}
+
+static void append_condition(sqlite3_str *sql, const tr_group_plan *plan,
+                             const tr_group_condition *condition, int *parameter) {
+  const tr_group_field *field = &plan->keys[condition->key];
+  int is_expression = is_expression_key(plan, condition->key);
+  tr_affinity affinity = tr_group_affinity_of_key(plan, condition->key);
   sqlite3_str_appendchar(sql, 1, '(');
   append_operand(sql, field, is_expression);
   if (condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL) {
@@ -91,7 +102,7 @@ int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request
   for (int i = 0; i < request->condition_count; i++) {
     const tr_group_condition *condition = &request->conditions[i];
     if (i > 0 || plan->where != NULL) sqlite3_str_appendall(sql, " AND ");
-    append_condition(sql, &plan->source, &plan->keys[condition->key], condition, &parameter);
+    append_condition(sql, plan, condition, &parameter);
   }
   return parameter - 1;
 }

@@ -216,6 +216,11 @@ static tr_group *find_group(const tr_group_table *table, const tr_group_row *row
   }
 }
 
+const tr_group *tr_group_table_find(const tr_group_table *table, const tr_group_row *row) {
+  tr_group_slot *slot;
+  return find_group(table, row, &slot);
+}
+
 /* Sees to a free slot for a row that has no group, where `*slot` may be one. */
 static tr_code make_room(tr_group_table *table, const tr_group_row *row, tr_group_slot **slot,
                          tr_error *err) {

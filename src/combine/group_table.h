@@ -55,6 +55,9 @@ tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
 tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *row, tr_group **group,
                                    tr_error *err);
 
+/* The group of a row, or NULL. */
+const tr_group *tr_group_table_find(const tr_group_table *table, const tr_group_row *row);
+
 /* Rows that are added together, at most. */
 #define TR_GROUP_ROWS 256
 

@@ -564,6 +564,24 @@ int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor, const tr
   return 0;
 }
 
+tr_code tr_grouping_find(tr_grouping *grouping, const tr_value *key, const tr_group **group,
+                         tr_error *err) {
+  rows_in_hand in_hand = {.keys = key, .count = 1};
+  tr_group_row *row = &grouping->rows[0];
+  *group = NULL;
+  tr_code code = encode_rows(grouping, &in_hand, 0, err);
+  if (code != TR_OK) return code;
+  tr_group_row_hash(row, grouping->shape.seed);
+  const tr_group_table *table = grouping->table;
+  if (table == NULL) {
+    code = tr_late_rows_settle(grouping, part_of(row->hash), err);
+    if (code != TR_OK) return code;
+    table = table_of(grouping, part_of(row->hash));
+  }
+  if (table != NULL) *group = tr_group_table_find(table, row);
+  return TR_OK;
+}
+
 const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate) {
   return tr_group_states(group) + grouping->state_offsets[aggregate];
 }

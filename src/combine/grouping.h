@@ -121,6 +121,13 @@ typedef struct tr_grouping_cursor {
 int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor, const tr_group **group,
                      tr_error *err);
 
+/*
+** The group of a key, which has key_count values; NULL: there is none. Errors as for tr_grouping_next, and TR_TOO_BIG for a
+** key over 2 GiB.
+*/
+tr_code tr_grouping_find(tr_grouping *grouping, const tr_value *key, const tr_group **group,
+                         tr_error *err);
+
 /* The state of aggregate number `aggregate`. For the key there is tr_group_key_field. */
 const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate);
 
