@@ -106,8 +106,8 @@ int scan_ad_hoc_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   info->orderByConsumed =
       info->nOrderBy > 0 && info->aOrderBy[0].iColumn == COLUMN_BYTE_KEY && !info->aOrderBy[0].desc;
   info->estimatedRows = (sqlite3_int64)(ROWS_UNKNOWN * part);
-  info->estimatedCost = 10.0 * ROWS_UNKNOWN * part *
-                        tr_hidden_arguments_penalty(info, COLUMN_SOURCE, 0, ARGUMENTS, 1);
+  info->estimatedCost = 10.0 * ROWS_UNKNOWN * part;
+  tr_hidden_arguments_weigh(info, COLUMN_SOURCE, 0, ARGUMENTS, 1);
   return SQLITE_OK;
 }
 

@@ -23,7 +23,7 @@
 #define LIST_ROWS 25.0
 
 /* A scan by tracker is never so long that a query which names trackers goes without:
-** tr_hidden_arguments_penalty. */
+** tr_hidden_arguments_weigh. */
 #define TRACKED_ROWS 1e6
 
 static const struct {
@@ -261,8 +261,8 @@ int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   take_limits(&p);
   double rows = estimate_rows(&p);
   info->estimatedRows = rows < 0x1p62 ? (sqlite3_int64)rows : (sqlite3_int64)1 << 62;
-  info->estimatedCost = (rows + 1) * tr_hidden_arguments_penalty(info, COUNTING_FIRST_ARGUMENT, 0,
-                                                                 COUNTING_ARGUMENTS, 0);
+  info->estimatedCost = rows + 1;
+  tr_hidden_arguments_weigh(info, COUNTING_FIRST_ARGUMENT, 0, COUNTING_ARGUMENTS, 0);
   if (p.is_one_row && !is_given(&p, COUNTING_TRACKER)) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
   rc = sqlite3_str_errcode(p.marks);
   info->idxStr = sqlite3_str_finish(p.marks);

@@ -225,8 +225,9 @@ static int best_index_ad_hoc(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     info->aConstraintUsage[position[i]].omit = 1;
     info->idxNum |= 1 << i;
   }
-  info->estimatedCost = 1e6 * tr_hidden_arguments_penalty(info, SOURCE, 0, ARGUMENT_COUNT, 1);
+  info->estimatedCost = 1e6;
   info->estimatedRows = 1000;
+  tr_hidden_arguments_weigh(info, SOURCE, 0, ARGUMENT_COUNT, 1);
   return SQLITE_OK;
 }
 

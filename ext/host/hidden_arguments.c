@@ -81,18 +81,19 @@ int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column) {
 ** The first argument may cost a little: a scan of all there is must not be cheaper than two look-ups because these do
 ** not show how long it is. A further one outweighs all before it and the rows of any table.
 */
-double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int place, int count,
-                                   int required_count) {
+void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, int count,
+                               int required_count) {
   static const int bits[] = {10, 66, 132, 264, 480};
   enum { LAST = sizeof bits / sizeof bits[0] - 1, MOST_BITS = 950 };
-  int sum = 0;
+  int sum = 0, lacks_first = 0;
   for (int i = 0; i < count; i++) {
     int is_required = i < required_count && !is_given(info, first + i);
-    if (is_required || tr_hidden_argument_is_missing(info, first + i)) {
-      sum += bits[place + i < LAST ? place + i : LAST];
-    }
+    if (!is_required && !tr_hidden_argument_is_missing(info, first + i)) continue;
+    sum += bits[place + i < LAST ? place + i : LAST];
+    if (place + i == 0) lacks_first = 1;
   }
-  return ldexp(1, sum < MOST_BITS ? sum : MOST_BITS);
+  info->estimatedCost = ldexp(info->estimatedCost, sum < MOST_BITS ? sum : MOST_BITS);
+  if (lacks_first) info->estimatedRows = (sqlite3_int64)fmin(info->estimatedCost, 0x1p62);
 }
 
 /* A hash of the argument and of all before it. */

@@ -44,18 +44,19 @@ void tr_kept_arguments_free(tr_kept_arguments *kept); /* Makes it all zero. */
 int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column);
 
 /*
-** By how much a plan's cost is to be multiplied for the arguments that it lacks, of `count` from column `first` on:
+** Makes a plan dearer for the arguments that it lacks, of `count` from column `first` on:
 ** those that the query looks at, and the first `required_count` in any case. `place` is that of the first of them: 0, or 1
 ** where the first argument was given by CREATE.
 **
 ** `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)` could be one scan without any tracker, whose rows all
-** fail; it must be two. `tracker = 'a' AND (id = 3 OR id = 7)` must be one. An older SQLite (3.40; 3.53 not) reckons the
+** fail; it must be two. `tracker = 'a' AND (id = 3 OR id = 7)` must be one. SQLite, up to 3.45, reckons the
 ** sides of an OR without what stands beside it, though in the end each of them has that, too; so it weighs a plan that
 ** lacks what is in the sides against plans that lack what is beside them, and a table cannot tell which is which. As
 ** arguments are given by their places, the first ones beside the OR (`f('t') WHERE by = 'a' AND ... OR by = 'b' AND ...`),
-** one that is lacking outweighs all those before it.
+** one that is lacking outweighs all those before it. And as the first one may come from another table, which it would
+** then read too late, a plan that lacks it gives so many rows that other tables come before it.
 */
-double tr_hidden_arguments_penalty(const sqlite3_index_info *info, int first, int place, int count,
-                                   int required_count);
+void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, int count,
+                               int required_count);
 
 #endif

@@ -314,7 +314,7 @@ int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   take_terms(table, info, &plan, &key);
   info->orderByConsumed = info->nOrderBy > 0 && is_in_order(table, info, &key);
   estimate(table, info, &key);
-  info->estimatedCost *= tr_hidden_arguments_penalty(info, arguments.first, 1, arguments.count, 0);
+  tr_hidden_arguments_weigh(info, arguments.first, 1, arguments.count, 0);
   info->idxStr = write_plan(&plan);
   info->needToFreeIdxStr = 1;
   return info->idxStr == NULL ? SQLITE_NOMEM : SQLITE_OK;

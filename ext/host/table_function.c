@@ -99,7 +99,7 @@ static int disconnect(sqlite3_vtab *vtab) {
 /*
 ** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite for another order
 ** of the join. One that is not there at all, though required, may be there in another plan (see
-** tr_hidden_arguments_penalty). So that plan is dear, and xFilter says what is missing.
+** tr_hidden_arguments_weigh). So that plan is dear, and xFilter says what is missing.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   const tr_table_function *function = ((table *)vtab)->function;
@@ -128,8 +128,7 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     info->aConstraintUsage[given[i]].argvIndex = next++;
     info->aConstraintUsage[given[i]].omit = 1;
   }
-  info->estimatedCost *=
-      tr_hidden_arguments_penalty(info, function->column_count, 0, count, function->required_count);
+  tr_hidden_arguments_weigh(info, function->column_count, 0, count, function->required_count);
   return SQLITE_OK;
 }
 

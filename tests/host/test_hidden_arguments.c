@@ -251,6 +251,14 @@ static void an_or_over_arguments_is_a_scan_for_each(void **state) {
       {"SELECT group_concat(ordinal) FROM range_split('{\"from\":0,\"to\":9}') WHERE "
        "(n = 2 AND ordinal = 0) OR (n = 3 AND ordinal = 2)",
        "0,2"},
+      {"SELECT group_concat(row, ' ') FROM (SELECT 'p' AS name UNION ALL SELECT 'q') AS o "
+       "JOIN byte_key_scan(o.name) WHERE (columns = 'a' AND where_terms = 'b > 10') OR "
+       "(columns = 'b' AND where_terms = 'b = 10')",
+       "{\"a\":2} {\"b\":10} {\"a\":7}"},
+      {"SELECT group_concat(value) FROM p JOIN counting_input(p.b) WHERE (start = 8 AND step = 1) "
+       "OR "
+       "(start = 1 AND step = 9)",
+       "8,9,1,8,9,10,11,12,13,14,15,16,17,18,19,1"},
       {"SELECT group_concat(ordinal) FROM scan_splits('p') WHERE (n = 2 AND ordinal = 0) OR "
        "(n = 1 AND ordinal = 0)",
        "0,0"},
