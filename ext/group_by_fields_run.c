@@ -254,6 +254,7 @@ void tr_group_result_free(tr_group_result *result) {
 int tr_group_result_next(tr_group_result *result, tr_grouping_cursor *cursor,
                          const tr_group **group, tr_error *err) {
   int has_next = tr_grouping_next(result->grouping, cursor, group, err);
+  if (has_next == 1) return 1;
   if (has_next < 0) tr_group_name_error(err, err->code);
   if (has_next == 0 && result->uncounted != NULL) {
     tr_run_report_set_groups(result->uncounted, result->began,

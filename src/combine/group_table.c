@@ -19,8 +19,6 @@
 #define CHUNK_SIZE ((size_t)UNIT << CHUNK_UNITS_LOG)
 #define FIRST_CHUNK_SIZE 4096
 
-/* How far ahead memory is asked for where groups are visited one after another, in bytes. */
-#define GROUPS_AHEAD 1024
 #define MAX_CHUNKS ((size_t)1 << (32 - CHUNK_UNITS_LOG))
 
 typedef struct chunk {
@@ -431,18 +429,16 @@ uint64_t tr_group_table_memory(const tr_group_table *table) {
   return table->memory;
 }
 
-const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_cursor *cursor) {
-  for (; cursor->chunk < table->chunk_count; cursor->chunk++, cursor->offset = 0) {
-    const chunk *c = &table->chunks[cursor->chunk];
-    if (cursor->offset == 0) cursor->offset = TR_LINE;
-    if (cursor->offset >= c->used) continue;
-    const tr_group *group = (const tr_group *)(const void *)(c->data + cursor->offset);
-    tr_prefetch((const uint8_t *)group + GROUPS_AHEAD);
-    tr_prefetch((const uint8_t *)group + GROUPS_AHEAD + 64);
-    cursor->offset += size_of(table, group);
-    return group;
+int tr_group_table_open_chunk(const tr_group_table *table, tr_group_table_cursor *cursor) {
+  while (cursor->chunk < table->chunk_count) {
+    const chunk *c = &table->chunks[cursor->chunk++];
+    cursor->at = c->data + TR_LINE;
+    cursor->end = c->data + c->used;
+    cursor->states_size = table->states_size;
+    if (cursor->at < cursor->end) return 1;
   }
-  return NULL;
+  cursor->at = cursor->end = NULL;
+  return 0;
 }
 
 tr_value tr_group_key_field(const tr_group *group, int field) {

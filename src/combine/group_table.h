@@ -109,12 +109,14 @@ uint64_t tr_group_table_memory(const tr_group_table *table);
 
 /* All groups, in the order in which they were first seen. All zero is the beginning. */
 typedef struct tr_group_table_cursor {
-  size_t chunk;
-  size_t offset;
+  const uint8_t *at, *end; /* in a chunk of groups */
+  size_t states_size;
+  size_t chunk; /* the one that comes after that; 0: no group was asked for */
 } tr_group_table_cursor;
 
 /* NULL behind the last. */
-const tr_group *tr_group_table_next(const tr_group_table *table, tr_group_table_cursor *cursor);
+static inline const tr_group *tr_group_table_next(const tr_group_table *table,
+                                                  tr_group_table_cursor *cursor);
 
 /* The value of key field `field` as the group's first row had it; bytes lie in the group. */
 tr_value tr_group_key_field(const tr_group *group, int field);
@@ -181,6 +183,27 @@ static inline int tr_group_has_key(const tr_group *group, const uint8_t *key, ui
     if (a != b) return 0;
   }
   return 1;
+}
+
+/* How far ahead memory is asked for where groups are visited one after another, in bytes. */
+#define TR_GROUPS_AHEAD 1024
+
+/* The next group of a cursor's chunk, which has one. */
+static inline const tr_group *tr_group_table_step(tr_group_table_cursor *cursor) {
+  const tr_group *group = (const tr_group *)(const void *)cursor->at;
+  tr_prefetch(cursor->at + TR_GROUPS_AHEAD);
+  tr_prefetch(cursor->at + TR_GROUPS_AHEAD + TR_LINE);
+  cursor->at = tr_group_states(group) + cursor->states_size;
+  return group;
+}
+
+/* Goes to the next chunk: 1; 0: there is none. */
+int tr_group_table_open_chunk(const tr_group_table *table, tr_group_table_cursor *cursor);
+
+static inline const tr_group *tr_group_table_next(const tr_group_table *table,
+                                                  tr_group_table_cursor *cursor) {
+  if (cursor->at == cursor->end && !tr_group_table_open_chunk(table, cursor)) return NULL;
+  return tr_group_table_step(cursor);
 }
 
 static inline int tr_group_has_plain_key(const tr_group *group, uint64_t word) {

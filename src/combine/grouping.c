@@ -547,20 +547,14 @@ uint64_t tr_grouping_memory(const tr_grouping *grouping) {
   return used;
 }
 
-int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor, const tr_group **group,
-                     tr_error *err) {
-  if (grouping->table != NULL) {
-    *group = tr_group_table_next(grouping->table, &cursor->at);
-    return *group != NULL;
-  }
+int tr_grouping_open_chunk(tr_grouping *grouping, tr_grouping_cursor *cursor, tr_error *err) {
+  if (grouping->table != NULL) return tr_group_table_open_chunk(grouping->table, &cursor->at);
   for (; cursor->part < TR_PARTS; cursor->part++, cursor->at = (tr_group_table_cursor){0}) {
-    int is_new = cursor->at.chunk == 0 && cursor->at.offset == 0;
+    int is_new = cursor->at.chunk == 0;
     if (is_new && tr_late_rows_settle(grouping, cursor->part, err) != TR_OK) return -1;
     const tr_group_table *table = table_of(grouping, cursor->part);
-    *group = table == NULL ? NULL : tr_group_table_next(table, &cursor->at);
-    if (*group != NULL) return 1;
+    if (table != NULL && tr_group_table_open_chunk(table, &cursor->at)) return 1;
   }
-  *group = NULL;
   return 0;
 }
 

@@ -118,8 +118,8 @@ typedef struct tr_grouping_cursor {
 ** 1: `*group` is the next one. 0: there is none, and it is NULL. -1: late rows could not be added: TR_NO_MEMORY,
 ** what add_input gives, and TR_INTERRUPTED in a process that was forked from one whose helpers were at work.
 */
-int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor, const tr_group **group,
-                     tr_error *err);
+static inline int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor,
+                                   const tr_group **group, tr_error *err);
 
 /*
 ** The group of a key, which has key_count values; NULL: there is none. Errors as for tr_grouping_next, and TR_TOO_BIG for a
@@ -133,5 +133,18 @@ const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group
 
 /* Frees all, states included. NULL is fine. */
 void tr_grouping_free(tr_grouping *grouping);
+
+/* --- what is inline ------------------------------------------------------------------------- */
+
+/* Goes on where the groups at hand have come to an end: 1, 0, -1 as tr_grouping_next has it. */
+int tr_grouping_open_chunk(tr_grouping *grouping, tr_grouping_cursor *cursor, tr_error *err);
+
+static inline int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor,
+                                   const tr_group **group, tr_error *err) {
+  int has_next = cursor->at.at != cursor->at.end;
+  if (!has_next) has_next = tr_grouping_open_chunk(grouping, cursor, err);
+  *group = has_next == 1 ? tr_group_table_step(&cursor->at) : NULL;
+  return has_next;
+}
 
 #endif
