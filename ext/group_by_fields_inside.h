@@ -25,13 +25,19 @@ typedef struct tr_row_value {
   tr_row_input *made; /* NULL: it is the argument */
 } tr_row_value;
 
+/* Where an output comes from. */
+typedef struct tr_group_shown {
+  const tr_combine *combine; /* NULL: it is not wanted */
+  size_t offset;             /* of its state: tr_group_state_offset */
+} tr_group_shown;
+
 struct tr_group_result {
   const tr_group_plan *plan;
   tr_group_shape shape;
   tr_collation *collations;
   tr_group_aggregate *aggregates;
-  int *aggregate_of_output; /* -1: not wanted */
-  int *aggregate_of_key;    /* the one that keeps its first value; -1: the key shows itself */
+  tr_group_shown *outputs;
+  int *aggregate_of_key; /* the one that keeps its first value; -1: the key shows itself */
   tr_grouping *grouping;
   tr_host *uncounted; /* whose report does not know yet how many groups there are; NULL: none */
   int64_t began;      /* of that report */

@@ -135,14 +135,14 @@ tr_code tr_group_intake_init(tr_group_intake *run, const tr_group_plan *plan,
   result->plan = plan;
   result->collations = tr_group_zeros(keys, sizeof *result->collations);
   result->aggregates = tr_group_zeros(keys + outputs, sizeof *result->aggregates);
-  result->aggregate_of_output = tr_group_zeros(outputs, sizeof *result->aggregate_of_output);
+  result->outputs = tr_group_zeros(outputs, sizeof *result->outputs);
   result->aggregate_of_key = tr_group_zeros(keys, sizeof *result->aggregate_of_key);
   run->result = result;
   run->arguments = tr_group_zeros(arguments, sizeof *run->arguments);
   run->argument_kinds = tr_group_zeros(arguments, sizeof *run->argument_kinds);
   run->inputs = tr_group_zeros(inputs, sizeof *run->inputs);
   int is_complete = result->collations != NULL && result->aggregates != NULL &&
-                    result->aggregate_of_output != NULL && result->aggregate_of_key != NULL &&
+                    result->outputs != NULL && result->aggregate_of_key != NULL &&
                     run->arguments != NULL && run->argument_kinds != NULL && run->inputs != NULL;
   return is_complete ? TR_OK : TR_NO_MEMORY;
 }
@@ -204,9 +204,10 @@ tr_code tr_group_intake_lay_out(tr_group_intake *run, const tr_group_request *re
     code = add_aggregate(run, &first, shown, NULL, err);
   }
   for (int i = 0; i < plan->output_count && code == TR_OK; i++) {
-    result->aggregate_of_output[i] = -1;
     if (!is_wanted(request, i)) continue;
-    result->aggregate_of_output[i] = result->shape.aggregate_count;
+    int aggregate = result->shape.aggregate_count;
+    result->outputs[i] = (tr_group_shown){&result->aggregates[aggregate].combine,
+                                          tr_group_state_offset(&result->shape, aggregate)};
     code = add_aggregate(run, &plan->outputs[i].combine, plan->outputs[i].inputs,
                          plan->outputs[i].filter, err);
   }

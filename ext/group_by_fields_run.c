@@ -246,7 +246,7 @@ void tr_group_result_free(tr_group_result *result) {
   tr_grouping_free(result->grouping);
   tr_free(result->collations);
   tr_free(result->aggregates);
-  tr_free(result->aggregate_of_output);
+  tr_free(result->outputs);
   tr_free(result->aggregate_of_key);
   tr_free(result);
 }
@@ -276,9 +276,8 @@ tr_value tr_group_result_key(const tr_group_result *result, const tr_group *grou
 
 tr_code tr_group_result_output(const tr_group_result *result, const tr_group *group, int index,
                                tr_combine_output *output, tr_error *err) {
-  int aggregate = result->aggregate_of_output[index];
-  const tr_combine *combine = &result->aggregates[aggregate].combine;
-  const void *state = tr_grouping_state(result->grouping, group, aggregate);
+  const tr_combine *combine = result->outputs[index].combine;
+  const void *state = tr_group_states(group) + result->outputs[index].offset;
   tr_code code;
   if (result->plan->emits_accumulators) {
     code = tr_accumulator_write(combine, state, &output->storage, err);
