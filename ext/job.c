@@ -498,6 +498,7 @@ tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
     int is_gone = !(*job)->is_connected;
     tr_job_release(*job);
     *job = NULL;
-    if (!is_gone || is_last) return code;
+    int is_stopped = code == TR_INTERRUPTED || code == TR_NO_MEMORY;
+    if (!is_gone || is_last || is_stopped) return code;
   }
 }

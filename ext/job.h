@@ -220,7 +220,7 @@ tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *trans
 ** Ends it: keeps the changes if `code` is TR_OK, else takes them back. Returns `code`, or the error of
 ** the commit, after which nothing was changed. With TR_SCOPE_STATEMENT an error leaves it to the
 ** caller's statement, which fails. Where an interrupt stands in the way of taking them back, the caller's
-** whole transaction is rolled back, as SQLite does for any write that is interrupted.
+** whole transaction is rolled back, as SQLite does for any write that is interrupted; then that is the error.
 */
 tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code code, tr_error *err);
 

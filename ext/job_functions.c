@@ -35,16 +35,25 @@ static tr_code find_job(sqlite3_context *context, const char *function, sqlite3_
   return tr_jobs_find(jobs, tr_host_db(host), function, name, job, err);
 }
 
+static int is_in_transaction(sqlite3_context *context) {
+  return sqlite3_get_autocommit(sqlite3_context_db_handle(context)) == 0;
+}
+
 /*
 ** Finds the job and begins a transaction on it. Where that fails and the job is found to be gone, another
-** connection has changed the schema: it may have made a job of the same name anew.
+** connection has changed the schema: it may have made a job of the same name anew. But not where it was stopped: the caller's
+** transaction may then be gone, and all that it had changed in the schema with it.
 */
 static tr_code begin(sqlite3_context *context, const char *function, sqlite3_value *name,
                      tr_job **job, tr_job_transaction *transaction, tr_error *err) {
+  int is_open = is_in_transaction(context);
   tr_code code = find_job(context, function, name, job, err);
   if (code != TR_OK) return code;
   code = tr_job_begin(*job, function, transaction, err);
   if (code == TR_OK || (*job)->is_connected) return code;
+  if (code == TR_INTERRUPTED || code == TR_NO_MEMORY || is_open != is_in_transaction(context)) {
+    return code;
+  }
   tr_job_release(*job);
   code = find_job(context, function, name, job, err);
   return code == TR_OK ? tr_job_begin(*job, function, transaction, err) : code;

@@ -61,16 +61,16 @@ static tr_code prepare_ends(tr_job *job, tr_error *err) {
   return code;
 }
 
-/* Takes back once, if nothing is in the way. 1: there is nothing left to be taken back. */
-static int try_to_take_back(tr_job *job, const tr_job_transaction *transaction) {
-  tr_error reason;
+/* Takes back once, if nothing is in the way, which `obstacle` says. 1: there is nothing left to be taken back. */
+static int try_to_take_back(tr_job *job, const tr_job_transaction *transaction,
+                            tr_error *obstacle) {
   if (transaction->scope == TR_SCOPE_OWN) {
-    tr_job_do(job, TR_JOB_ROLLBACK, NULL);
-  } else if (tr_job_do(job, TR_JOB_ROLLBACK_TO, &reason) == TR_OK) {
+    tr_job_do(job, TR_JOB_ROLLBACK, obstacle);
+  } else if (tr_job_do(job, TR_JOB_ROLLBACK_TO, obstacle) == TR_OK) {
     tr_job_do(job, TR_JOB_RELEASE,
               NULL); /* left open it would be empty, and end with the caller's */
     return 1;
-  } else if (is_missing(&reason)) {
+  } else if (is_missing(obstacle)) {
     return 1;
   }
   return sqlite3_get_autocommit(job->db) != 0;
@@ -82,14 +82,24 @@ static int try_to_take_back(tr_job *job, const tr_job_transaction *transaction) 
 ** An interrupt stays in force until the outermost statement ends, which called us, and stops even a
 ** ROLLBACK; so may a progress handler. But a write that is stopped makes SQLite roll everything back. So
 ** where the ROLLBACK was stopped, a write either is stopped as well, or shows that nothing stops us any more.
+**
+** TR_OK, or, where the caller's transaction went with it, what stood in the way: an error that the caller must be told
+** instead of his own, since he would go on without a transaction.
 */
-static void take_back(tr_job *job, const tr_job_transaction *transaction) {
+static tr_code take_back(tr_job *job, const tr_job_transaction *transaction, tr_error *err) {
   enum { ATTEMPTS = 1000 };
-  if (transaction->scope == TR_SCOPE_STATEMENT) return;
+  tr_error obstacle = {0};
+  int was_open = sqlite3_get_autocommit(job->db) == 0;
+  if (transaction->scope == TR_SCOPE_STATEMENT) return TR_OK;
   for (int i = 0; i < ATTEMPTS && sqlite3_get_autocommit(job->db) == 0; i++) {
-    if (try_to_take_back(job, transaction)) return;
+    if (try_to_take_back(job, transaction, &obstacle)) break;
     tr_job_do(job, TR_JOB_ABANDON, NULL);
   }
+  int is_lost =
+      transaction->scope == TR_SCOPE_NESTED && was_open && sqlite3_get_autocommit(job->db) != 0;
+  if (!is_lost) return TR_OK;
+  if (err != NULL) *err = obstacle;
+  return obstacle.code;
 }
 
 /* Why no savepoint can be opened, or no transaction begun. */
@@ -119,8 +129,9 @@ static tr_code begin_scope(tr_job *job, const tr_job_transaction *transaction, w
   code = tr_job_do(job, is_nested ? TR_JOB_SAVEPOINT : TR_JOB_BEGIN, err);
   if (code != TR_OK && is_nested) *who = find_writer(job->db);
   /* It may have begun before it was interrupted. */
-  if (code != TR_OK && *who == NOBODY) take_back(job, transaction);
-  return code;
+  if (code == TR_OK || *who != NOBODY) return code;
+  tr_code lost = take_back(job, transaction, err);
+  return lost == TR_OK ? code : lost;
 }
 
 static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction *transaction,
@@ -178,7 +189,7 @@ tr_code tr_job_begin(tr_job *job, const char *function, tr_job_transaction *tran
   if (code == TR_OK) code = tr_job_look(job, function, transaction, err);
   tr_moment_now(&transaction->now);
   if (code == TR_OK) return TR_OK;
-  tr_job_end(job, transaction, code, NULL);
+  code = tr_job_end(job, transaction, code, err);
   tr_job_leave_if_dropped(job, err);
   return code;
 }
@@ -187,6 +198,7 @@ tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code c
                    tr_error *err) {
   job->is_in_call = job->has_current_source = 0;
   if (code == TR_OK) code = keep(job, transaction, err);
-  if (code != TR_OK) take_back(job, transaction);
-  return code;
+  if (code == TR_OK) return TR_OK;
+  tr_code lost = take_back(job, transaction, err);
+  return lost == TR_OK ? code : lost;
 }

@@ -57,8 +57,9 @@ static sqlite3 *with_names(void) {
   return db;
 }
 
-static const char as_before[] = "BEGIN; DELETE FROM out; DELETE FROM job_bundles;"
-                                "INSERT INTO job_bundles SELECT * FROM bundles; COMMIT";
+static const char as_before[] =
+    "BEGIN; DROP TABLE IF EXISTS added; DELETE FROM out; DELETE FROM job_bundles;"
+    "INSERT INTO job_bundles SELECT * FROM bundles; COMMIT";
 
 /* After this SQLite prepares all of the connection's statements anew, each when it is next stepped. */
 static const char any_change[] = "CREATE TEMP TABLE change(x); DROP TABLE change";
@@ -124,9 +125,12 @@ static void stop_everywhere(const char *sql, int how, int in_transaction, int is
     stopper s = {.db = db, .at = at, .how = how};
     int is_answered;
     if (in_transaction) database_must(db, "BEGIN; INSERT INTO out VALUES (1)");
+    if (in_transaction && is_stale) database_must(db, "CREATE TABLE added(x)");
     int rc = run_stopped(db, sql, &s, &is_answered);
     int is_open = !sqlite3_get_autocommit(db);
     if (!in_transaction && is_open) fail_msg("%s: a transaction is open after stop %d", sql, at);
+    /* Nothing goes on as if it had not been stopped, in a transaction of its own. */
+    if (rc == SQLITE_DONE) assert_int_equal(is_open, in_transaction);
     if (rc != SQLITE_DONE) assert_int_equal(rc & 0xff, SQLITE_INTERRUPT);
     /* The caller's transaction is as it was, or was rolled back with the rest. */
     assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), is_open);
@@ -194,6 +198,43 @@ static void a_rescan_that_is_stopped_is_called_again_for_the_rest(void **state) 
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/*
+** A call that is refused takes back the little that it has done. Where an interrupt stands in the way of that, the caller's
+** transaction is gone: then it must not be told of the refusal alone, as it would go on without one.
+*/
+static void a_refusal_leaves_the_transaction_open(void **state) {
+  (void)state;
+  static const char *const refused[] = {
+      "SELECT job_done('job', byte_key_range(x'', x'00'), 'w')",
+      "SELECT job_next('job', " OF_W ", 'u')",
+      "SELECT job_release('job', " OF_W ", 'u')",
+      "SELECT job_heartbeat('job', " OF_W ", -1, 'w')",
+      "SELECT job_retry('job', " OF_W ")",
+  };
+  int refusals = 0, interrupts = 0;
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    for (int how = 0; how < WAYS; how++) {
+      sqlite3 *db = with_names();
+      stopper s = {.db = db, .how = how};
+      do {
+        int at = s.at + 1, is_answered;
+        s = (stopper){.db = db, .how = how, .at = at};
+        database_must(db, "BEGIN; INSERT INTO out VALUES (1)");
+        int rc = run_stopped(db, refused[i], &s, &is_answered);
+        int is_open = !sqlite3_get_autocommit(db);
+        assert_int_equal(database_integer(db, "SELECT count(*) FROM out"), is_open);
+        if (rc == SQLITE_ERROR) assert_true(is_open);
+        if (rc != SQLITE_ERROR) assert_int_equal(rc, SQLITE_INTERRUPT);
+        refusals += rc == SQLITE_ERROR;
+        interrupts += rc == SQLITE_INTERRUPT;
+        if (is_open) database_must(db, "ROLLBACK");
+      } while (s.calls >= s.at);
+      assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+  }
+  assert_true(refusals > 0 && interrupts > 0);
+}
+
 /* Memory is limited for real, as a program would; what failed left the job, and the caller's transaction, as it was. */
 static void run_short_of_memory(const char *sql, int in_transaction, int is_stale) {
   enum { STEP = 1023, ENOUGH = 100000 };
@@ -233,6 +274,7 @@ static void each_call_happens_or_does_not_where_memory_runs_out(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_call_happens_or_does_not_however_it_is_interrupted),
+      cmocka_unit_test(a_refusal_leaves_the_transaction_open),
       cmocka_unit_test(a_rescan_that_is_stopped_is_called_again_for_the_rest),
       cmocka_unit_test(each_call_happens_or_does_not_where_memory_runs_out),
   };

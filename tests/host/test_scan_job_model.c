@@ -1,7 +1,7 @@
 /*
 ** Several jobs, over one table and in two files, worked on by several connections at random: inside transactions and
-** savepoints that are kept or rolled back, beside other writers, over connections that are closed and opened again. The
-** seed is printed; TRANCHE_SEED=n repeats a run.
+** savepoints that are kept or rolled back, beside other writers, interrupted, over connections that are closed and opened
+** again. The seed is printed; TRANCHE_SEED=n repeats a run.
 **
 ** Every text that a claim ever gave is kept, also those of claims that were rolled back, lost or ended. What the model
 ** knows of each is its lease, which no other claim has: whether a call on it is to succeed follows from whether
@@ -62,6 +62,7 @@ typedef struct world {
   int savepoints[CONNECTIONS];
   text texts[TEXTS];
   int text_count;
+  int stops_in;          /* after so many steps the next call is interrupted; 0: it is not */
   int calls[ENDINGS][3]; /* how many succeeded, were refused, and were kept off by a lock */
 } world;
 
@@ -77,6 +78,17 @@ static int below(world *w, int limit) {
 
 /* --- Asking ------------------------------------------------------------------------------------- */
 
+/* Asked after each step. */
+static int stop(void *data) {
+  int *stops_in = data;
+  return --*stops_in == 0;
+}
+
+/* Has the next call interrupted, or not. */
+static void maybe_stop(world *w) {
+  if (below(w, 8) == 0) w->stops_in = 1 + below(w, 400);
+}
+
 /* Runs a statement to its end. The answer holds until the next question. */
 static answer ask(world *w, int i, const char *form, ...) {
   static char *value;
@@ -89,6 +101,7 @@ static answer ask(world *w, int i, const char *form, ...) {
   sqlite3_free(value);
   value = NULL;
   a.rc = sqlite3_prepare_v2(w->db[i], sql, -1, &stmt, NULL);
+  if (w->stops_in > 0) sqlite3_progress_handler(w->db[i], 1, stop, &w->stops_in);
   int step = a.rc == SQLITE_OK ? sqlite3_step(stmt) : SQLITE_DONE;
   if (step == SQLITE_ROW) {
     a.is_null = sqlite3_column_type(stmt, 0) == SQLITE_NULL;
@@ -96,6 +109,8 @@ static answer ask(world *w, int i, const char *form, ...) {
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW) continue;
   }
   if (step != SQLITE_DONE) a.rc = step;
+  sqlite3_progress_handler(w->db[i], 0, NULL, NULL);
+  w->stops_in = 0;
   if (a.rc != SQLITE_OK) {
     sqlite3_free(value);
     value = sqlite3_mprintf("%s: %s", sql, sqlite3_errmsg(w->db[i]));
@@ -115,6 +130,10 @@ static int is_busy(const world *w, answer a) {
   int is_open = 0;
   for (int i = 0; i < CONNECTIONS; i++) is_open |= is_in_transaction(w, i);
   return (a.rc & 0xff) == SQLITE_BUSY && is_open;
+}
+
+static int is_interrupted(answer a) {
+  return (a.rc & 0xff) == SQLITE_INTERRUPT;
 }
 
 static void must_be_busy(const world *w, answer a) {
@@ -316,9 +335,12 @@ static void check_unchanged(world *w, int i, int job, char *before) {
 
 /* A claim as part of a statement that writes, which may fail and then has not claimed. */
 static answer claim_in_a_write(world *w, int i, const char *call) {
+  int stops_in = w->stops_in;
+  w->stops_in = 0;
   answer a =
       ask(w, i, "CREATE TEMP TABLE IF NOT EXISTS given(bundle, is_refused CHECK (NOT is_refused))");
   if (a.rc == SQLITE_OK) {
+    w->stops_in = stops_in;
     a = ask(w, i, "INSERT INTO temp.given SELECT %s, %d", call, below(w, 3) == 0);
   }
   return a.rc == SQLITE_OK ? ask(w, i, "SELECT bundle FROM temp.given ORDER BY rowid DESC LIMIT 1")
@@ -337,9 +359,12 @@ static void claim(world *w, int i) {
   char *before = contents(w, i, job);
   char *call = sqlite3_mprintf("job_claim('%s', 'w%d', %d, %d)", w->jobs[job]->name, worker,
                                max_keys, below(w, 3) == 0 ? 0 : 100000);
+  maybe_stop(w);
   answer a = below(w, 4) == 0 ? claim_in_a_write(w, i, call) : ask(w, i, "SELECT %s", call);
   sqlite3_free(call);
-  if (a.rc != SQLITE_OK) {
+  if (is_interrupted(a)) {
+    if (!is_in_transaction(w, i)) w->savepoints[i] = 0;
+  } else if (a.rc != SQLITE_OK) {
     if (!is_refused_write(w, i, a)) must_be_busy(w, a);
     check_unchanged(w, i, job, before);
   } else if (a.is_null) {
@@ -392,40 +417,56 @@ static void undo_work(world *w, int i) {
   roll_back(w, i);
 }
 
-static void end_claim(world *w, int i, const text *t, ending how) {
+/*
+** Makes the call, and compares whether it succeeds with whether the claim holds. 1: what was written for it shall be kept; 0:
+** taken back, as it was refused or interrupted. `*a` is its answer.
+*/
+static int try_to_end(world *w, int i, const text *t, ending how, answer *a) {
   int names_worker = how == NEXT || below(w, 2) == 0;
   int is_own = names_worker || (t->by == i && t->opened == w->opened[i]);
-  int writes = how == DONE || how == NEXT;
-  char *before = contents(w, i, t->job);
-  answer a = {0};
-  if (writes) a = ask(w, i, "SAVEPOINT work");
-  if (writes && a.rc == SQLITE_OK) a = write_rows(w, i, t);
-  if (a.rc == SQLITE_OK) {
-    int is_to_succeed = is_own && holds(w, i, t);
-    a = call_end(w, i, t, how, names_worker);
-    if (!is_busy(w, a) && (a.rc == SQLITE_OK) != is_to_succeed) {
-      fail_msg("%s, %s: %d, %s", t->bundle, is_to_succeed ? "holds" : "does not hold", a.rc,
-               a.value);
-    }
-    w->calls[how][is_busy(w, a) ? 2 : a.rc != SQLITE_OK]++;
-    if (a.rc == SQLITE_OK && how == NEXT && !a.is_null) {
-      char bundle[200];
-      snprintf(bundle, sizeof bundle, "%s", a.value);
-      keep_text(w, i, t->job, t->worker, bundle, 7);
-      a = (answer){0};
-    }
-    if (!is_to_succeed) {
-      if (writes) undo_work(w, i);
-      check_unchanged(w, i, t->job, before);
-      sqlite3_free(before);
-      return;
-    }
+  int is_to_succeed = is_own && holds(w, i, t);
+  maybe_stop(w);
+  *a = call_end(w, i, t, how, names_worker);
+  if (is_interrupted(*a)) return 0;
+  if (!is_busy(w, *a) && (a->rc == SQLITE_OK) != is_to_succeed) {
+    fail_msg("%s, %s: %d, %s", t->bundle, is_to_succeed ? "holds" : "does not hold", a->rc,
+             a->value);
   }
-  if (writes && a.rc == SQLITE_OK) a = ask(w, i, "RELEASE work");
+  w->calls[how][is_busy(w, *a) ? 2 : a->rc != SQLITE_OK]++;
+  if (a->rc == SQLITE_OK && how == NEXT && !a->is_null) {
+    char bundle[200];
+    snprintf(bundle, sizeof bundle, "%s", a->value);
+    keep_text(w, i, t->job, t->worker, bundle, 7);
+  }
+  return a->rc == SQLITE_OK;
+}
+
+/* A call that goes with no output of its own. It is undone by itself; only an interrupt may come when it is over. */
+static void end_alone(world *w, int i, const text *t, ending how) {
+  char *before = contents(w, i, t->job);
+  answer a;
+  if (!try_to_end(w, i, t, how, &a) && !is_interrupted(a)) check_unchanged(w, i, t->job, before);
+  if (!is_in_transaction(w, i)) w->savepoints[i] = 0;
+  sqlite3_free(before);
+}
+
+static void end_with_output(world *w, int i, const text *t, ending how) {
+  char *before = contents(w, i, t->job);
+  answer a = ask(w, i, "SAVEPOINT work");
+  if (a.rc == SQLITE_OK) a = write_rows(w, i, t);
   if (a.rc != SQLITE_OK) {
     must_be_busy(w, a);
-    if (writes) roll_back(w, i);
-    if (!writes) check_unchanged(w, i, t->job, before);
+    roll_back(w, i);
+  } else if (try_to_end(w, i, t, how, &a)) {
+    a = ask(w, i, "RELEASE work");
+    if (a.rc != SQLITE_OK) must_be_busy(w, a);
+    if (a.rc != SQLITE_OK) roll_back(w, i);
+  } else if (is_in_transaction(w, i)) {
+    undo_work(w, i);
+    check_unchanged(w, i, t->job, before);
+  } else {
+    assert_true(is_interrupted(a)); /* SQLite has rolled back all of it */
+    w->savepoints[i] = 0;
   }
   sqlite3_free(before);
 }
@@ -483,7 +524,12 @@ static void take_step(world *w) {
     claim(w, i);
   } else {
     static const ending likely[] = {DONE, DONE, DONE, DONE, NEXT, NEXT, RELEASE, FAIL, HEARTBEAT};
-    end_claim(w, i, any_text(w), likely[below(w, sizeof likely / sizeof likely[0])]);
+    ending how = likely[below(w, sizeof likely / sizeof likely[0])];
+    if (how == DONE || how == NEXT) {
+      end_with_output(w, i, any_text(w), how);
+    } else {
+      end_alone(w, i, any_text(w), how);
+    }
   }
   if (is_in_transaction(w, i) && below(w, 6) == 0) commit(w, i);
 }
