@@ -79,8 +79,7 @@ struct tr_late_rows {
   int left;     /* parts that are not ADDED */
   tr_error err; /* of the first that failed; nothing is added any more */
   int count;
-  late_seat
-      seats[]; /* the first is the caller's, and of the grouping that the others were joined to */
+  late_seat seats[]; /* the first is the caller's, of the grouping that the others were joined to */
 };
 
 /* TR_NO_MEMORY: the others are still the caller's. */
