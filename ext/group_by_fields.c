@@ -17,7 +17,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "group_by_fields_run.h"
+#include "group_by_fields_conditions.h"
 #include "host/collation.h"
 #include "host/hidden_arguments.h"
 #include "host/in_lists.h"
@@ -160,10 +160,7 @@ static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
   return used;
 }
 
-/*
-** The plan of a scan is text: the outputs as a number, then a number and a space for each condition,
-** key * 1000 + op, or that with a minus sign where all values of an IN come at once.
-*/
+/* The plan of a scan is text: the outputs as a number, then the conditions (group_by_fields_conditions.h). */
 static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   const tr_group_plan *plan = &vtab->plan;
   tr_parallel_group_note(vtab->host, plan->source.schema);
@@ -237,107 +234,6 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
   return vtab->is_ad_hoc ? best_index_ad_hoc(table, info) : best_index_created(vtab, info);
 }
 
-/* --- the conditions of a scan ----------------------------------------------------------------------- */
-
-/* More values than this in an IN are left to SQLite. */
-#define MAX_VALUES 1000
-
-static void free_conditions(tr_group_condition *conditions, int count) {
-  for (int i = 0; i < count; i++) {
-    for (int j = 0; j < conditions[i].value_count; j++) sqlite3_value_free(conditions[i].values[j]);
-    tr_free(conditions[i].values);
-  }
-  tr_free(conditions);
-}
-
-static tr_code append_value(tr_group_condition *condition, sqlite3_value *value, tr_error *err) {
-  size_t count = (size_t)condition->value_count;
-  if ((count & (count - 1)) == 0) {
-    size_t room = count == 0 ? 1 : 2 * count;
-    sqlite3_value **values = tr_realloc(condition->values, room * sizeof *values);
-    if (values == NULL) return tr_error_no_memory(err);
-    condition->values = values;
-  }
-  condition->values[count] = sqlite3_value_dup(value);
-  if (condition->values[count] == NULL) return tr_error_no_memory(err);
-  condition->value_count++;
-  return TR_OK;
-}
-
-/* The values of an IN; of a long one those that show that it is. */
-static tr_code read_values_of_in(tr_group_condition *condition, sqlite3 *db, sqlite3_value *list,
-                                 tr_error *err) {
-  sqlite3_value *value = NULL;
-  int found = 1;
-  while (condition->value_count <= MAX_VALUES &&
-         (found = tr_in_list_next(db, list, &value, err)) == 1) {
-    if (append_value(condition, value, err) != TR_OK) return TR_NO_MEMORY;
-  }
-  return found < 0 ? err->code : TR_OK;
-}
-
-/*
-** Whether the inner statement can look at the condition and lose no group (see
-** group_by_fields_statement.c). A field of TEXT affinity may, in the query, have been compared with a
-** number as a number.
-*/
-static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *condition) {
-  if (condition->value_count > MAX_VALUES) return 0;
-  int column = plan->keys[condition->key].column;
-  if (column < 0 || plan->source.columns[column].affinity != TR_AFFINITY_TEXT) return 1;
-  for (int i = 0; i < condition->value_count; i++) {
-    int type = sqlite3_value_type(condition->values[i]);
-    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) return 0;
-  }
-  return 1;
-}
-
-/* `term` is as the plan's text has it. */
-static tr_code read_condition(group_vtab *vtab, long term, sqlite3_value *value,
-                              tr_group_condition *conditions, int *count, tr_error *err) {
-  tr_group_condition *condition = &conditions[*count];
-  *condition =
-      (tr_group_condition){.key = (int)(labs(term) / 1000), .op = (int)(labs(term) % 1000)};
-  int is_null_test = condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL;
-  tr_code code = TR_OK;
-  ++*count;
-  if (term < 0)
-    code = read_values_of_in(condition, vtab->db, value, err);
-  else if (!is_null_test)
-    code = append_value(condition, value, err);
-  if (code == TR_OK && !is_to_pass_on(&vtab->plan, condition)) {
-    for (int j = 0; j < condition->value_count; j++) sqlite3_value_free(condition->values[j]);
-    tr_free(condition->values);
-    --*count;
-  }
-  return code;
-}
-
-/* The keys that an = compares, a bit each. */
-static uint64_t read_equal_keys(const char *text, int argc) {
-  uint64_t keys = 0;
-  for (int i = 0; i < argc; i++) {
-    char *rest;
-    long term = labs(strtol(text, &rest, 10));
-    text = rest;
-    if (term % 1000 == SQLITE_INDEX_CONSTRAINT_EQ) keys |= UINT64_C(1) << term / 1000;
-  }
-  return keys;
-}
-
-/* Reads the plan's text (see best_index_created) behind the number of the outputs. */
-static tr_code read_conditions(group_vtab *vtab, char *text, sqlite3_value **argv, int argc,
-                               tr_group_condition **conditions, int *count, tr_error *err) {
-  *count = 0;
-  *conditions = tr_malloc(((size_t)argc + 1) * sizeof **conditions);
-  if (*conditions == NULL) return tr_error_no_memory(err);
-  tr_code code = TR_OK;
-  for (int i = 0; i < argc && code == TR_OK; i++) {
-    code = read_condition(vtab, strtol(text, &text, 10), argv[i], *conditions, count, err);
-  }
-  return code;
-}
-
 /* --- scanning --------------------------------------------------------------------------------------- */
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
@@ -407,11 +303,12 @@ static int filter_whole(group_cursor *cursor, group_vtab *vtab, char *text, int 
   int count = 0, found = 0;
   tr_error err = {0};
   if (cursor->equal_keys == 0) return rewind_groups(cursor);
-  tr_code code = read_conditions(vtab, text, argv, argc, &conditions, &count, &err);
+  tr_code code =
+      tr_group_conditions_read(vtab->db, cursor->plan, text, argv, argc, &conditions, &count, &err);
   if (code == TR_OK) {
     found = tr_group_result_find(cursor->result, conditions, count, &cursor->group, &err);
   }
-  free_conditions(conditions, count);
+  tr_group_conditions_free(conditions, count);
   if (code != TR_OK || found < 0) return tr_vtab_error(&vtab->base, &err);
   if (!found) return rewind_groups(cursor);
   cursor->is_one = 1;
@@ -423,7 +320,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   char *rest;
   tr_group_request request = {.outputs = strtoull(text, &rest, 10)};
   cursor->plan = &vtab->plan;
-  cursor->equal_keys = read_equal_keys(rest, argc);
+  cursor->equal_keys = tr_group_conditions_equal_keys(rest, argc);
   if (cursor->result != NULL && cursor->is_whole) {
     return filter_whole(cursor, vtab, rest, argc, argv);
   }
@@ -433,7 +330,8 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
   tr_error err = {0};
   tr_code code = TR_OK;
   if (!cursor->was_in_vain)
-    code = read_conditions(vtab, rest, argv, argc, &conditions, &count, &err);
+    code = tr_group_conditions_read(vtab->db, cursor->plan, rest, argv, argc, &conditions, &count,
+                                    &err);
   if (code == TR_OK &&
       tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, &err) != 1) {
     code = err.code;
@@ -443,7 +341,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
     request.condition_count = count;
     code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
   }
-  free_conditions(conditions, count);
+  tr_group_conditions_free(conditions, count);
   if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
   cursor->is_whole = count == 0;
   cursor->was_in_vain = count > 0 && scanned_whole;

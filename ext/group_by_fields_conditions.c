@@ -1,0 +1,108 @@
+/*
+** Reading conditions, and dropping those that are SQLite's alone to look at.
+*/
+#include "group_by_fields_conditions.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "host/in_lists.h"
+
+/* More values than this in an IN are left to SQLite. */
+#define MAX_VALUES 1000
+
+void tr_group_conditions_free(tr_group_condition *conditions, int count) {
+  for (int i = 0; i < count; i++) {
+    for (int j = 0; j < conditions[i].value_count; j++) sqlite3_value_free(conditions[i].values[j]);
+    tr_free(conditions[i].values);
+  }
+  tr_free(conditions);
+}
+
+static tr_code append_value(tr_group_condition *condition, sqlite3_value *value, tr_error *err) {
+  size_t count = (size_t)condition->value_count;
+  if ((count & (count - 1)) == 0) {
+    size_t room = count == 0 ? 1 : 2 * count;
+    sqlite3_value **values = tr_realloc(condition->values, room * sizeof *values);
+    if (values == NULL) return tr_error_no_memory(err);
+    condition->values = values;
+  }
+  condition->values[count] = sqlite3_value_dup(value);
+  if (condition->values[count] == NULL) return tr_error_no_memory(err);
+  condition->value_count++;
+  return TR_OK;
+}
+
+/* The values of an IN; of a long one those that show that it is. */
+static tr_code read_values_of_in(tr_group_condition *condition, sqlite3 *db, sqlite3_value *list,
+                                 tr_error *err) {
+  sqlite3_value *value = NULL;
+  int found = 1;
+  while (condition->value_count <= MAX_VALUES &&
+         (found = tr_in_list_next(db, list, &value, err)) == 1) {
+    if (append_value(condition, value, err) != TR_OK) return TR_NO_MEMORY;
+  }
+  return found < 0 ? err->code : TR_OK;
+}
+
+/*
+** Whether the inner statement can look at the condition and lose no group (see
+** group_by_fields_statement.c). A field of TEXT affinity may, in the query, have been compared with a
+** number as a number.
+*/
+static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *condition) {
+  if (condition->value_count > MAX_VALUES) return 0;
+  int column = plan->keys[condition->key].column;
+  if (column < 0 || plan->source.columns[column].affinity != TR_AFFINITY_TEXT) return 1;
+  for (int i = 0; i < condition->value_count; i++) {
+    int type = sqlite3_value_type(condition->values[i]);
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) return 0;
+  }
+  return 1;
+}
+
+/* `term` is as the plan's text has it. */
+static tr_code read_condition(sqlite3 *db, const tr_group_plan *plan, long term,
+                              sqlite3_value *value, tr_group_condition *conditions, int *count,
+                              tr_error *err) {
+  tr_group_condition *condition = &conditions[*count];
+  *condition =
+      (tr_group_condition){.key = (int)(labs(term) / 1000), .op = (int)(labs(term) % 1000)};
+  int is_null_test = condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL;
+  tr_code code = TR_OK;
+  ++*count;
+  if (term < 0)
+    code = read_values_of_in(condition, db, value, err);
+  else if (!is_null_test)
+    code = append_value(condition, value, err);
+  if (code == TR_OK && !is_to_pass_on(plan, condition)) {
+    for (int j = 0; j < condition->value_count; j++) sqlite3_value_free(condition->values[j]);
+    tr_free(condition->values);
+    --*count;
+  }
+  return code;
+}
+
+uint64_t tr_group_conditions_equal_keys(const char *text, int argc) {
+  uint64_t keys = 0;
+  for (int i = 0; i < argc; i++) {
+    char *rest;
+    long term = labs(strtol(text, &rest, 10));
+    text = rest;
+    if (term % 1000 == SQLITE_INDEX_CONSTRAINT_EQ) keys |= UINT64_C(1) << term / 1000;
+  }
+  return keys;
+}
+
+tr_code tr_group_conditions_read(sqlite3 *db, const tr_group_plan *plan, char *text,
+                                 sqlite3_value **argv, int argc, tr_group_condition **conditions,
+                                 int *count, tr_error *err) {
+  *count = 0;
+  *conditions = tr_malloc(((size_t)argc + 1) * sizeof **conditions);
+  if (*conditions == NULL) return tr_error_no_memory(err);
+  tr_code code = TR_OK;
+  for (int i = 0; i < argc && code == TR_OK; i++) {
+    code = read_condition(db, plan, strtol(text, &text, 10), argv[i], *conditions, count, err);
+  }
+  return code;
+}
