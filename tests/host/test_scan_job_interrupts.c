@@ -145,7 +145,9 @@ static void stop_everywhere(const char *sql, int how, int in_transaction, int is
 
 #define OF_W "(SELECT byte_key_range(start_key, end_key) FROM job_bundles WHERE worker = 'w')"
 
-#define EACH_FAILED "byte_key_range(start_key, end_key)) FROM job_bundles WHERE state = 'failed'"
+static const char retry_each[] =
+    "SELECT job_retry('job', byte_key_range(start_key, end_key)) FROM job_bundles "
+    "WHERE state = 'failed'";
 
 static const char *const statements[] = {
     "SELECT job_claim('job', 'u', 100, 60)",
@@ -155,7 +157,7 @@ static const char *const statements[] = {
     "SELECT job_heartbeat('job', " OF_W ", 5000, 'w')",
     "SELECT job_next('job', " OF_W ", 'w', 3)",
     "SELECT job_retry('job')",
-    "SELECT job_retry('job', " EACH_FAILED,
+    retry_each,
     "SELECT job_rescan('job')",
 };
 
