@@ -581,8 +581,7 @@ const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group
 }
 
 void tr_grouping_free(tr_grouping *grouping) {
-  if (grouping == NULL) return;
-  tr_late_rows_free(grouping->late);
+  if (grouping == NULL || !tr_late_rows_free(grouping->late)) return;
   tr_group_table_free(grouping->table);
   free_parts(grouping);
   tr_group_arena_free(grouping->buffers);

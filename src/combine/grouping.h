@@ -116,7 +116,7 @@ typedef struct tr_grouping_cursor {
 
 /*
 ** 1: `*group` is the next one. 0: there is none, and it is NULL. -1: late rows could not be added: TR_NO_MEMORY,
-** what add_input gives, and TR_INTERRUPTED in a process that was forked from one whose helpers were at work.
+** what add_input gives, and TR_INTERRUPTED in a process that was forked since they were joined.
 */
 static inline int tr_grouping_next(tr_grouping *grouping, tr_grouping_cursor *cursor,
                                    const tr_group **group, tr_error *err);
@@ -131,7 +131,7 @@ tr_code tr_grouping_find(tr_grouping *grouping, const tr_value *key, const tr_gr
 /* The state of aggregate number `aggregate`. For the key there is tr_group_key_field. */
 const void *tr_grouping_state(const tr_grouping *grouping, const tr_group *group, int aggregate);
 
-/* Frees all, states included. NULL is fine. */
+/* Frees all, states included; nothing in a process that was forked while helpers were at work. NULL is fine. */
 void tr_grouping_free(tr_grouping *grouping);
 
 /* --- what is inline ------------------------------------------------------------------------- */

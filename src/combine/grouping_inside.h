@@ -77,7 +77,10 @@ tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err);
 */
 tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err);
 
-/* Ends the helpers, and frees the groupings that were joined. NULL is fine. */
-void tr_late_rows_free(tr_late_rows *late);
+/*
+** Ends the helpers, and frees the groupings that were joined: 1. 0 in a process that was forked meanwhile: nobody can say
+** what the helpers, who are the parent's, had in hand, so nothing that they share may be touched. NULL is fine.
+*/
+int tr_late_rows_free(tr_late_rows *late);
 
 #endif

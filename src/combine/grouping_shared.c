@@ -153,11 +153,9 @@ void tr_grouping_start_helpers(tr_grouping *grouping) {
 tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err) {
   tr_late_rows *late = grouping->late;
   if (late == NULL) return TR_OK;
-  if (late->process != getpid()) {
-    /* The helpers are the parent's, and one of them may have held the mutex. */
-    if (late->states[number] == ADDED && late->err.code == TR_OK) return TR_OK;
+  /* The helpers are the parent's, and what a child sees of their work may be of different moments. */
+  if (late->process != getpid())
     return tr_error_set(err, TR_INTERRUPTED, "the process was forked while groups were made");
-  }
   pthread_mutex_lock(&late->mutex);
   if (late->states[number] == WAITS && late->err.code == TR_OK) add_part(&late->seats[0], number);
   while (late->states[number] != ADDED && late->err.code == TR_OK) {
@@ -169,9 +167,9 @@ tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err) {
   return code;
 }
 
-void tr_late_rows_free(tr_late_rows *late) {
-  if (late == NULL) return;
-  if (late->process != getpid()) return; /* nobody can say what its threads had in hand */
+int tr_late_rows_free(tr_late_rows *late) {
+  if (late == NULL) return 1;
+  if (late->process != getpid()) return 0;
   tr_group_parts_stop(late->seats[0].grouping->shared);
   for (int i = 1; i < late->count; i++) {
     if (late->seats[i].has_thread) pthread_join(late->seats[i].thread, NULL);
@@ -180,6 +178,7 @@ void tr_late_rows_free(tr_late_rows *late) {
   pthread_cond_destroy(&late->is_added);
   pthread_mutex_destroy(&late->mutex);
   tr_free(late);
+  return 1;
 }
 
 /* --- finishing and joining ------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "database.h"
 #include "effort.h"
 #include "test_random.h"
+#include "wide_reals.h"
 
 static sqlite3 *db;
 static test_random numbers;
@@ -50,6 +51,13 @@ static const char *const types[] = {
     "INTEGER", "TEXT", "NUMERIC", "REAL", "BLOB", "", "TEXT COLLATE NOCASE", "COLLATE RTRIM"};
 enum { VALUES = sizeof values / sizeof *values, TYPES = sizeof types / sizeof *types };
 
+static const char *random_value(void) {
+  for (;;) {
+    const char *value = values[test_random_below(&numbers, VALUES)];
+    if (is_comparable(value + (value[0] == '\''))) return value;
+  }
+}
+
 /* A table with a column a<i> of each type, and in each row one of the values in all of them. */
 static void make_table(const char *name, int rows) {
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -59,7 +67,7 @@ static void make_table(const char *name, int rows) {
   for (int row = 0; row < rows; row++) {
     sqlite3_str_appendf(sql, "INSERT INTO %s VALUES(%d", name, row);
     for (int i = 0; i < TYPES; i++) {
-      sqlite3_str_appendf(sql, ", %s", values[test_random_below(&numbers, VALUES)]);
+      sqlite3_str_appendf(sql, ", %s", random_value());
     }
     sqlite3_str_appendall(sql, ");");
   }
