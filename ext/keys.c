@@ -41,13 +41,14 @@ static tr_code check_measurable(const char *function, const char *argument, sqli
   return err->code = TR_TOO_BIG;
 }
 
-/* Reads the argument `restriction` for a function that does arithmetic with its keys. */
-static tr_code measurable_restriction(const char *function, sqlite3_value *value,
-                                      tr_restriction *restriction, tr_error *err) {
-  tr_code code = tr_argument_restriction(function, value, restriction, err);
+/* Reads a restriction for a function that does arithmetic with its keys. */
+static tr_code measurable_restriction(const char *function, const char *argument,
+                                      sqlite3_value *value, tr_restriction *restriction,
+                                      tr_error *err) {
+  tr_code code = tr_argument_restriction(function, argument, value, restriction, err);
   if (code != TR_OK || restriction->kind != TR_BYTES) return code;
   size_t start = restriction->bytes.start.size, end = restriction->bytes.end.size;
-  code = check_measurable(function, "restriction", value, start > end ? start : end, err);
+  code = check_measurable(function, argument, value, start > end ? start : end, err);
   if (code != TR_OK) tr_restriction_free(restriction);
   return code;
 }
@@ -159,8 +160,8 @@ static void offset_range(sqlite3_context *context, int argc, sqlite3_value **arg
 */
 typedef struct position_question {
   const char *name;
-  tr_code (*read)(const char *function, sqlite3_value *value, tr_restriction *restriction,
-                  tr_error *err);
+  tr_code (*read)(const char *function, const char *argument, sqlite3_value *value,
+                  tr_restriction *restriction, tr_error *err);
   int is_measured;
   tr_code (*answer)(const tr_restriction *restriction, tr_position position, tr_value *value,
                     tr_error *err);
@@ -192,7 +193,7 @@ static void ask_position(sqlite3_context *context, int argc, sqlite3_value **arg
   const position_question *question = tr_function_data(context);
   tr_error err;
   tr_restriction restriction;
-  if (question->read(question->name, argv[0], &restriction, &err) != TR_OK) {
+  if (question->read(question->name, "restriction", argv[0], &restriction, &err) != TR_OK) {
     tr_result_error(context, NULL, &err);
     return;
   }
@@ -221,7 +222,8 @@ static void range_interpolate(sqlite3_context *context, int argc, sqlite3_value 
   if (has_null(argc, argv)) return;
   tr_error err;
   tr_restriction restriction;
-  if (measurable_restriction("range_interpolate", argv[0], &restriction, &err) != TR_OK) {
+  if (measurable_restriction("range_interpolate", "restriction", argv[0], &restriction, &err) !=
+      TR_OK) {
     tr_result_error(context, NULL, &err);
     return;
   }
@@ -283,7 +285,7 @@ static tr_code fill_range_split(tr_host *host, sqlite3_value **arguments, tr_row
     return tr_argument_error(err, "range_split", "n", &value, "must be from 1 to 1000000");
   }
   tr_restriction restriction;
-  code = measurable_restriction("range_split", arguments[0], &restriction, err);
+  code = measurable_restriction("range_split", "range", arguments[0], &restriction, err);
   if (code != TR_OK) return code;
   split_rows split = {
       .rows = rows, .interrupt = {.db = tr_host_db(host)}, .last_poll = tr_monotonic_now()};
@@ -334,7 +336,7 @@ int tr_register_keys(tr_host *host) {
        .json_columns = 1 << 1,
        .risk = SQLITE_VTAB_INNOCUOUS,
        .required_count = 2,
-       .arguments = {"restriction", "n"},
+       .arguments = {"range", "n"},
        .fill = fill_range_split},
   };
   int rc = tr_host_register_functions(host, functions, sizeof functions / sizeof functions[0]);

@@ -321,7 +321,8 @@ static int skip_others(job_cursor *cursor) {
 static tr_code find_bundle(job_cursor *cursor, tr_job *job, tr_error *err) {
   tr_restriction restriction;
   tr_error reason = {0};
-  tr_code code = tr_argument_restriction(module_name, cursor->scan.restriction, &restriction, err);
+  tr_code code = tr_argument_restriction(module_name, "restriction", cursor->scan.restriction,
+                                         &restriction, err);
   if (code != TR_OK) return code;
   int is_found = tr_bundle_find(job, &restriction.bytes, &cursor->bundle, &reason);
   tr_restriction_free(&restriction);

@@ -173,7 +173,7 @@ static void tracker_open(sqlite3_context *context, int argc, sqlite3_value **arg
   tr_bytes name;
   tr_restriction restriction;
   if (name_argument(function, argv[0], &name, &err) != TR_OK ||
-      tr_argument_restriction(function, argv[1], &restriction, &err) != TR_OK) {
+      tr_argument_restriction(function, "restriction", argv[1], &restriction, &err) != TR_OK) {
     tr_result_error(context, NULL, &err);
     return;
   }

@@ -15,10 +15,10 @@ tr_code tr_argument_key(const char *function, const char *argument, sqlite3_valu
   return TR_OK;
 }
 
-tr_code tr_argument_restriction(const char *function, sqlite3_value *value,
+tr_code tr_argument_restriction(const char *function, const char *argument, sqlite3_value *value,
                                 tr_restriction *restriction, tr_error *err) {
   tr_bytes text;
-  tr_code code = tr_argument_text(function, "restriction", value, &text, err);
+  tr_code code = tr_argument_text(function, argument, value, &text, err);
   if (code != TR_OK) return code;
   tr_error reason;
   if (tr_restriction_parse(restriction, text, &reason) == TR_OK) {
@@ -26,7 +26,7 @@ tr_code tr_argument_restriction(const char *function, sqlite3_value *value,
     return TR_OK;
   }
   tr_value v = tr_value_text(text);
-  return tr_argument_refused(err, function, "restriction", &v, &reason);
+  return tr_argument_refused(err, function, argument, &v, &reason);
 }
 
 tr_code tr_argument_position(const char *function, sqlite3_value *value, tr_restriction_kind kind,

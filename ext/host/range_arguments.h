@@ -18,8 +18,8 @@
 tr_code tr_argument_key(const char *function, const char *argument, sqlite3_value *value,
                         tr_bytes *key, tr_error *err);
 
-/* Reads the argument `restriction`, of no claim. TR_INVALID_ARGUMENT: not one. The caller frees it. */
-tr_code tr_argument_restriction(const char *function, sqlite3_value *value,
+/* Reads a restriction, of no claim. TR_INVALID_ARGUMENT: not one. The caller frees it. */
+tr_code tr_argument_restriction(const char *function, const char *argument, sqlite3_value *value,
                                 tr_restriction *restriction, tr_error *err);
 
 /* Reads the argument `key` as a position of `kind`. */

@@ -234,7 +234,8 @@ tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
     if (cursor->tracker == NULL) return tr_error_no_memory(err);
   }
   if (restriction != NULL) {
-    tr_code code = tr_argument_restriction(table->function, restriction, &given, err);
+    tr_code code =
+        tr_argument_restriction(table->function, "restriction", restriction, &given, err);
     if (code != TR_OK) return code;
     request.restriction = &given;
     cursor->restriction = sqlite3_value_dup(restriction);

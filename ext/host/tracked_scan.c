@@ -51,10 +51,21 @@ static tr_code check_within(const tr_scan_request *request, const tr_restriction
   return code;
 }
 
-static tr_code refuse_integers(const char *function, const char *what, tr_error *err) {
-  return tr_error_set(err, TR_INVALID_ARGUMENT,
-                      "%s(): the %s is one of integers; a table is read by byte keys", function,
-                      what);
+static tr_code refuse_integers(const char *function, const char *argument, tr_bytes text,
+                               tr_error *err) {
+  tr_value value = tr_value_text(text);
+  return tr_argument_error(err, function, argument, &value,
+                           "is one of integers; a table is read by byte keys");
+}
+
+static tr_code refuse_restriction(const tr_scan_request *request, tr_error *err) {
+  tr_buffer text = {0};
+  tr_code code = tr_restriction_text(request->restriction, &text, err);
+  if (code == TR_OK) {
+    code = refuse_integers(request->function, "restriction", tr_buffer_bytes(&text), err);
+  }
+  tr_buffer_free(&text);
+  return code;
 }
 
 /* Where the scan begins and ends: the tracker's range, behind the last attempt if there was one. */
@@ -122,7 +133,8 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
     scan->named = tr_tracker_registry_open(trackers, *request->tracker, &cut, &reason);
     tr_restriction_free(&cut);
     if (scan->named == NULL) {
-      return tr_error_set(err, reason.code, "%s(): %s", request->function, reason.message);
+      tr_value name = tr_value_text(*request->tracker);
+      return tr_argument_refused(err, request->function, "tracker", &name, &reason);
     }
   }
   code = tr_named_tracker_begin_scan(scan->named, &reason);
@@ -132,7 +144,7 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
     return tr_error_set(err, code, "%s(): %s", request->function, reason.message);
   }
   if (tr_tracker_kind(scan->named->tracker) != TR_BYTES) {
-    return refuse_integers(request->function, "tracker", err);
+    return refuse_integers(request->function, "tracker", *request->tracker, err);
   }
   if (!is_new && request->restriction != NULL) {
     tr_restriction current;
@@ -277,7 +289,7 @@ int tr_tracked_scan_begin(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   *scan = (tr_tracked_scan){0};
   if (looks_at_ends && tr_statement_reader_check(statement_reader, err) != TR_OK) return -1;
   if (request->restriction != NULL && request->restriction->kind != TR_BYTES) {
-    refuse_integers(request->function, "restriction", err);
+    refuse_restriction(request, err);
   } else if (take_limit(scan, statement_reader, request->limit, err) != TR_OK) {
     has_row = -1;
   } else if (request->tracker != NULL) {

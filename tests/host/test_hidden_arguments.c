@@ -187,7 +187,7 @@ static void table_functions_too(void **state) {
       {"SELECT count(*) FROM range_split(NULL, 4)", "0"},
       {"SELECT count(*) FROM range_split(" RANGE ") WHERE ordinal = 0 OR ordinal = 1",
        "error: range_split(): argument n is missing"},
-      {"SELECT count(*) FROM range_split", "error: range_split(): argument restriction is missing"},
+      {"SELECT count(*) FROM range_split", "error: range_split(): argument range is missing"},
   };
   sqlite3 *db = open_tables();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

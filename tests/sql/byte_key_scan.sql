@@ -115,6 +115,7 @@ CREATE VIRTUAL TABLE temp.r USING byte_key_scan(c, key(p, o));
 SELECT * FROM s WHERE restriction = 'all';
 SELECT * FROM s WHERE restriction = offset_range(0, 9);
 SELECT * FROM s WHERE tracker = 5;
+SELECT * FROM s WHERE tracker = '';
 SELECT tracker_open('numbers', offset_range(0, 9)) AS opened;
 SELECT * FROM s WHERE tracker = 'numbers';
 SELECT * FROM byte_key_scan;
