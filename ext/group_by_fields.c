@@ -351,7 +351,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *te
 static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call, tr_error *err) {
   tr_bytes *const texts[ARGUMENT_COUNT - 1] = {&call->source, &call->by, &call->aggregates,
                                                &call->where};
-  *call = (tr_group_call){.workers = 0};
+  *call = (tr_group_call){.has_workers = 0};
   for (int i = 0; i < ARGUMENT_COUNT; i++) {
     sqlite3_value *value = arguments->values[i];
     if (value == NULL || (sqlite3_value_type(value) == SQLITE_NULL && i > 0)) continue;
@@ -360,6 +360,7 @@ static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call
       code = tr_argument_text(TR_GROUP_FUNCTION, argument_names[i], value, texts[i], err);
     } else {
       code = tr_argument_integer(TR_GROUP_FUNCTION, argument_names[i], value, &call->workers, err);
+      call->has_workers = 1;
     }
     if (code != TR_OK) return code;
   }

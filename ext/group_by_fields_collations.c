@@ -65,7 +65,7 @@ tr_code tr_group_plan_settle_collations(tr_group_plan *plan, tr_host *host, tr_e
   for (int i = 0; i < plan->output_count && code == TR_OK; i++) {
     code = check_extremum(&plan->outputs[i], &plan->source, host, err);
   }
-  return code;
+  return code == TR_OK ? TR_OK : tr_group_name_wrong_part(plan, tr_host_db(host), err);
 }
 
 int tr_group_plan_has_foreign_collation(const tr_group_plan *plan) {

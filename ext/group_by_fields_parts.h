@@ -51,6 +51,12 @@ extern const tr_combine_fn tr_group_first_by_fn;
 tr_code tr_group_plan_settle_collations(tr_group_plan *plan, tr_host *host, tr_error *err);
 
 /*
+** group_by_fields_wrong_part.c: where SQLite has refused a whole plan for a reason that stays, puts the part that is
+** at fault before the reason, `where(x > 1): no such column: x`, if one alone is. Returns the error's code.
+*/
+tr_code tr_group_name_wrong_part(const tr_group_plan *plan, sqlite3 *db, tr_error *err);
+
+/*
 ** group_by_fields_run.c: puts the module's name before a message that does not begin with it. Returns
 ** `code`, which is the error's or TR_OK.
 */

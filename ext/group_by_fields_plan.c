@@ -353,12 +353,12 @@ static tr_code read_call(tr_group_planner *p, const tr_group_call *call) {
     if (code == TR_OK) code = set_where(p, where.expression);
     tr_free(where.expression);
   }
-  if (code == TR_OK && (call->workers < 0 || call->workers > MAX_WORKERS)) {
+  if (code == TR_OK && call->has_workers && (call->workers < 1 || call->workers > MAX_WORKERS)) {
     tr_value given = tr_value_integer(call->workers);
     code = tr_argument_error(p->err, TR_GROUP_FUNCTION, "workers", &given,
                              "must be from 1 to " TR_TEXT_OF(MAX_WORKERS));
   }
-  p->plan->workers = (int)call->workers;
+  p->plan->workers = call->has_workers ? (int)call->workers : 0;
   return code;
 }
 

@@ -72,6 +72,7 @@ typedef struct tr_group_call {
   tr_bytes aggregates;
   tr_bytes where; /* blank: all rows */
   int64_t workers;
+  int has_workers; /* else there are as many as it likes */
 } tr_group_call;
 
 tr_code tr_group_plan_of_call(tr_group_plan *plan, tr_host *host, const tr_group_call *call,

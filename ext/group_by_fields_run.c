@@ -187,6 +187,7 @@ static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_requ
   if (code == TR_OK) {
     code = tr_group_intake_prepare(run, tr_host_db(host), run->result->plan->source.schema, request,
                                    &stmt, err);
+    if (code != TR_OK) code = tr_group_name_wrong_part(run->result->plan, tr_host_db(host), err);
   }
   if (code == TR_OK && worker_count > 0) {
     code = run_on_all(host, stmt, run, request, worker_count, way, scanned_whole, err);

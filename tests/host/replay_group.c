@@ -636,7 +636,7 @@ static void replay_group(void) {
     model = sqlite3_mprintf(
         "error: group_by_fields: n: two columns of that name; give one another (AS name)");
   } else if (f.has_unknown_field) {
-    model = sqlite3_mprintf("error: group_by_fields: no such column: missing");
+    model = sqlite3_mprintf("error: group_by_fields: count(missing): no such column: missing");
   } else {
     sql = key_count == 0 ? sqlite3_mprintf("SELECT %s FROM t", model_text + 2)
                          : sqlite3_mprintf("SELECT %s%s FROM t GROUP BY %s", group_text, model_text,

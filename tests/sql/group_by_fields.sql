@@ -58,3 +58,12 @@ CREATE VIRTUAL TABLE temp.x USING group_by_fields(purchases, by_field_names(uppe
 CREATE VIRTUAL TABLE temp.x USING group_by_fields(purchases, by_field_names(country), cost);
 CREATE VIEW v AS SELECT * FROM group_by_fields('purchases', 'country', 'sum(cost)');
 SELECT * FROM v;
+
+-- What SQLite does not take is named.
+SELECT * FROM group_by_fields('purchases', 'country', 'sum(cost)', 'price');
+SELECT * FROM group_by_fields('purchases', 'price + 1 AS p', 'sum(cost)');
+SELECT * FROM group_by_fields('purchases', 'country', 'sum(cost) FILTER (WHERE price) AS s');
+CREATE VIRTUAL TABLE temp.x USING group_by_fields(purchases, by_field_names(country), where(cost = 1 or));
+CREATE VIEW broken AS SELECT price FROM purchases;
+SELECT * FROM group_by_fields('broken', '', 'sum(price)');
+SELECT * FROM group_by_fields('purchases', '', 'count(*)', NULL, 0);
