@@ -169,7 +169,9 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   int count = 0, equal = 0;
   uint64_t equal_keys = 0;
   /* Groups numbered by SQLite (a foreign collation) have other numbers under other conditions. */
-  int constraints = tr_group_plan_has_foreign_collation(plan) ? 0 : info->nConstraint;
+  int takes_none = tr_group_plan_has_foreign_collation(plan) ||
+                   tr_source_table_is_compound(&plan->source, vtab->db);
+  int constraints = takes_none ? 0 : info->nConstraint;
   for (int i = 0; i < constraints; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     if (!c->usable || c->iColumn < 0 || c->iColumn >= plan->key_count) continue;

@@ -1,52 +1,56 @@
 /*
 ** Finding a group by its key, in a result that is asked again and again, as the inner side of a join is.
 **
-** What is found must be all that can pass in the query, where SQLite compares once more; there the value may have
-** come from a column of numeric affinity, which turns text into a number where it looks like one. So which
-** values can be looked up depends on the field's affinity:
+** What is found must be all that can pass in the query, where SQLite compares once more. There the field's affinity, or the
+** one that the value had where it came from, may turn text into numbers or numbers into text. So what can be looked
+** up depends on the affinity and on what the groups have in that field (which is what the affinity made of it in a
+** table, but not always in a view or a virtual table):
 **
-**   numeric   all; text that spells a number is that number
-**   TEXT      text and BLOBs
-**   none      text and BLOBs; numbers if no group has text there
+**   numeric   all, where no group has text; text that spells a number is that number
+**   TEXT      text and BLOBs, where no group has a number
+**   none      text and BLOBs; numbers where no group has text
 **
 ** Where another one is asked for, the groups are walked.
 */
 #include "group_by_fields_inside.h"
 
-/* Whether some group has text in that field; each field is looked through once. 1, 0, -1. */
-static int has_text(tr_group_result *result, int field, tr_error *err) {
-  uint64_t bit = UINT64_C(1) << field;
-  if (result->known_fields & bit) return (result->text_fields & bit) != 0;
+#define BIT(type) (1u << (type))
+#define NUMBERS (BIT(TR_INTEGER) | BIT(TR_REAL))
+
+/* The types that the groups have in a field, which are looked for once: 1, -1. */
+static int types_of(tr_group_result *result, int field, unsigned *types, tr_error *err) {
   tr_grouping_cursor cursor = {0};
   const tr_group *group;
-  int has_next, found = 0;
-  while (!found && (has_next = tr_group_result_next(result, &cursor, &group, err)) == 1) {
-    found = tr_group_key_field(group, field).type == TR_TEXT;
+  int has_next = 0;
+  *types = result->key_types[field];
+  if (*types != 0) return 1;
+  while ((has_next = tr_group_result_next(result, &cursor, &group, err)) == 1) {
+    *types |= BIT(tr_group_key_field(group, field).type);
   }
-  if (!found && has_next < 0) return -1;
-  result->known_fields |= bit;
-  if (found) result->text_fields |= bit;
-  return found;
+  if (has_next < 0) return -1;
+  if (*types == 0) *types = BIT(TR_NULL); /* there is no group */
+  result->key_types[field] = (unsigned char)*types;
+  return 1;
 }
 
 /* What to look up for `= value`: 1, 0 it cannot be known so, -1. */
 static int value_to_find(tr_group_result *result, int field, sqlite3_value *value, tr_value *found,
                          tr_error *err) {
   tr_affinity affinity = tr_group_affinity_of_key(result->plan, field);
+  unsigned types;
   *found = tr_value_of_sqlite(value);
-  int is_number = found->type == TR_INTEGER || found->type == TR_REAL;
   if (found->type == TR_TEXT && found->bytes.data == NULL) {
     return tr_error_no(err, TR_NO_MEMORY, "out of memory");
   }
+  if (types_of(result, field, &types, err) < 0) return -1;
+  int is_number = found->type == TR_INTEGER || found->type == TR_REAL;
   if (affinity >= TR_AFFINITY_NUMERIC) {
     tr_value number;
     if (found->type == TR_TEXT && tr_spelled_number(value, found->bytes, &number)) *found = number;
-    return 1;
+    return !(types & BIT(TR_TEXT));
   }
-  if (!is_number) return 1;
-  if (affinity == TR_AFFINITY_TEXT) return 0;
-  int has = has_text(result, field, err);
-  return has < 0 ? -1 : !has;
+  if (affinity == TR_AFFINITY_TEXT) return !is_number && !(types & NUMBERS);
+  return !is_number || !(types & BIT(TR_TEXT));
 }
 
 int tr_group_result_find(tr_group_result *result, const tr_group_condition *conditions, int count,

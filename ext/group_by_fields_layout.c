@@ -137,13 +137,15 @@ tr_code tr_group_intake_init(tr_group_intake *run, const tr_group_plan *plan,
   result->aggregates = tr_group_zeros(keys + outputs, sizeof *result->aggregates);
   result->outputs = tr_group_zeros(outputs, sizeof *result->outputs);
   result->aggregate_of_key = tr_group_zeros(keys, sizeof *result->aggregate_of_key);
+  result->key_types = tr_group_zeros(keys, 1);
   run->result = result;
   run->arguments = tr_group_zeros(arguments, sizeof *run->arguments);
   run->argument_kinds = tr_group_zeros(arguments, sizeof *run->argument_kinds);
   run->inputs = tr_group_zeros(inputs, sizeof *run->inputs);
   int is_complete = result->collations != NULL && result->aggregates != NULL &&
-                    result->outputs != NULL && result->aggregate_of_key != NULL &&
-                    run->arguments != NULL && run->argument_kinds != NULL && run->inputs != NULL;
+                    result->outputs != NULL && result->key_types != NULL &&
+                    result->aggregate_of_key != NULL && run->arguments != NULL &&
+                    run->argument_kinds != NULL && run->inputs != NULL;
   return is_complete ? TR_OK : TR_NO_MEMORY;
 }
 

@@ -248,6 +248,7 @@ void tr_group_result_free(tr_group_result *result) {
   tr_free(result->collations);
   tr_free(result->aggregates);
   tr_free(result->outputs);
+  tr_free(result->key_types);
   tr_free(result->aggregate_of_key);
   tr_free(result);
 }

@@ -212,6 +212,9 @@ static tr_code read_column(tr_source_table *source, sqlite3 *db, sqlite3_stmt *s
       .is_generated = hidden >= 2,
   };
   if (column->name == NULL || column->type == NULL) return tr_error_no_memory(err);
+  /* In a view it is most likely a STRICT table's, and anywhere else it would be NUMERIC. */
+  if (source->kind == TR_SOURCE_VIEW && sqlite3_stricmp(column->type, "ANY") == 0)
+    column->type[0] = '\0';
   column->affinity = affinity_of(column->type, source->is_strict);
   const char *collation = NULL;
   if (source->kind == TR_SOURCE_ROWID_TABLE || source->kind == TR_SOURCE_WITHOUT_ROWID) {
@@ -516,6 +519,22 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
   }
   tr_source_table_free(&now);
   return is_current;
+}
+
+int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db) {
+  if (source->kind != TR_SOURCE_VIEW) return 0;
+  sqlite3_str *sql = sqlite3_str_new(db);
+  sqlite3_stmt *stmt;
+  sqlite3_str_appendall(sql, "EXPLAIN QUERY PLAN SELECT * FROM ");
+  tr_sql_append_table(sql, source->schema, source->name);
+  if (tr_sql_prepare(db, sql, &stmt, NULL) != TR_OK) return 1;
+  int rc, is_compound = 0;
+  while (!is_compound && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    is_compound = strcmp(text_of(stmt, 3), "COMPOUND QUERY") == 0;
+  }
+  if (!is_compound && rc != SQLITE_DONE) is_compound = 1;
+  sqlite3_finalize(stmt);
+  return is_compound;
 }
 
 /* --- Estimates and SQL -------------------------------------------------------------------- */

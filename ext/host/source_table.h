@@ -146,6 +146,12 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
                                tr_error *err);
 
 /*
+** Whether it is a view that puts rows of several SELECTs together (UNION and the like), or may be one: there SQLite
+** compares what comes from each by the affinities that it has in that one.
+*/
+int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db);
+
+/*
 ** Roughly how many rows: from sqlite_stat1 where ANALYZE was run, else guessed from the size of the file
 ** and the span of the rowids. Never fails.
 */

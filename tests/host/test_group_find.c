@@ -172,6 +172,52 @@ static void two_keys_are_found(void **state) {
   }
 }
 
+/*
+** Views whose rows come from several SELECTs, and of STRICT tables: a condition must not lose rows of a group, nor a
+** group. The answers are those of 3.40, and of 3.53 where it has the same.
+*/
+static void views_lose_nothing(void **state) {
+  (void)state;
+  static const struct {
+    const char *tables, *query, *answer;
+  } cases[] = {
+      {"CREATE TABLE m(a INTEGER); INSERT INTO m VALUES(1000), (1000);"
+       "CREATE TABLE n(a); INSERT INTO n VALUES(1000), (1000), (1000);"
+       "CREATE VIEW s AS SELECT a FROM m UNION ALL SELECT a FROM n",
+       "SELECT group_concat(c) FROM o WHERE k = '1000'", "5"},
+      {"CREATE TABLE m(a); INSERT INTO m VALUES(1000), (1000);"
+       "CREATE TABLE n(a INTEGER); INSERT INTO n VALUES(1000), (1000), (1000);"
+       "CREATE VIEW s AS SELECT a FROM m UNION ALL SELECT a FROM n",
+       "SELECT group_concat(c) FROM o WHERE k < '2'", "5"},
+      {"CREATE TABLE m(a INTEGER); INSERT INTO m VALUES(1000), (1000);"
+       "CREATE TABLE n(a); INSERT INTO n VALUES(1000), (1000), (1000);"
+       "CREATE VIEW s AS SELECT a FROM m UNION ALL SELECT a FROM n",
+       "SELECT group_concat(c) FROM (SELECT '1000' AS x UNION ALL SELECT '1000') AS v LEFT JOIN o "
+       "ON k = v.x",
+       "5,5"},
+      {"CREATE TABLE m(a ANY) STRICT; INSERT INTO m VALUES('1'), ('01'), (1), (1);"
+       "CREATE VIEW s AS SELECT a FROM m",
+       "SELECT group_concat(c || typeof(k)) FROM (SELECT '01' AS x) AS v LEFT JOIN o ON k = v.x",
+       "1text"},
+      {"CREATE TABLE m(a ANY) STRICT; INSERT INTO m VALUES('1'), ('01'), (1), (1);"
+       "CREATE VIEW s AS SELECT a FROM m",
+       "SELECT group_concat(c || typeof(k)) FROM (SELECT 1 AS x UNION ALL SELECT 1) AS v LEFT JOIN "
+       "o ON k = +v.x",
+       "2integer,2integer"},
+  };
+  database_must(db, "DROP TABLE IF EXISTS s; DROP TABLE IF EXISTS n");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    if (strstr(cases[i].tables, "STRICT") != NULL && sqlite3_libversion_number() < 3037000)
+      continue;
+    database_must(db, cases[i].tables);
+    database_must(db,
+                  "CREATE VIRTUAL TABLE temp.o USING group_by_fields(s, by_field_names(a AS k), "
+                  "count(*) AS c)");
+    assert_string_equal(database_text(db, cases[i].query), cases[i].answer);
+    database_must(db, "DROP TABLE o; DROP VIEW s; DROP TABLE m; DROP TABLE IF EXISTS n");
+  }
+}
+
 /* The steps that SQLite's machine takes for a query. */
 static int64_t count_steps(const char *sql) {
   sqlite3_stmt *stmt;
@@ -240,9 +286,8 @@ static int close_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_key_is_found),
-      cmocka_unit_test(two_keys_are_found),
-      cmocka_unit_test(groups_are_not_walked),
+      cmocka_unit_test(one_key_is_found),      cmocka_unit_test(two_keys_are_found),
+      cmocka_unit_test(views_lose_nothing),    cmocka_unit_test(groups_are_not_walked),
       cmocka_unit_test(late_groups_are_found),
   };
   return cmocka_run_group_tests(tests, open_memory, close_memory);
