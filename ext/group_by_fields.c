@@ -23,6 +23,7 @@
 #include "host/in_lists.h"
 #include "host/key_constraints.h"
 #include "host/schema_freshness.h"
+#include "host/source_writes.h"
 #include "parallel_group.h"
 #include "surfaces.h"
 
@@ -50,7 +51,9 @@ typedef struct group_cursor {
   tr_group_plan ad_hoc_plan;
   const tr_group_plan *plan;
   tr_group_result *result;
-  int is_whole;        /* the result has all groups: conditions or not, it will do */
+  int is_whole;                   /* the result has all groups: conditions or not, it will do */
+  tr_group_condition *conditions; /* of the result */
+  int condition_count;
   int was_in_vain;     /* the last conditions did not save a scan of the whole table */
   uint64_t equal_keys; /* those that an = compares, a bit each */
   tr_grouping_cursor at;
@@ -160,13 +163,16 @@ static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
   return used;
 }
 
-/* The plan of a scan is text: the outputs as a number, then the conditions (group_by_fields_conditions.h). */
+/*
+** The plan of a scan is text: the outputs as a number, then the conditions (group_by_fields_conditions.h); and a number: 1
+** where they compare with the same values in every scan of a statement.
+*/
 static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   const tr_group_plan *plan = &vtab->plan;
   tr_parallel_group_note(vtab->host, plan->source.schema);
   sqlite3_str *text = sqlite3_str_new(vtab->db);
   sqlite3_str_appendf(text, "%llu", outputs_used(info, plan->key_count));
-  int count = 0, equal = 0;
+  int count = 0, equal = 0, are_fixed = 1;
   uint64_t equal_keys = 0;
   /* Groups numbered by SQLite (a foreign collation) have other numbers under other conditions. */
   int takes_none = tr_group_plan_has_foreign_collation(plan) ||
@@ -179,6 +185,7 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
     if (!has_collation_of_key(info, i, &plan->keys[c->iColumn])) continue;
     if (tr_constraint_may_be_of_pattern(info, i)) continue;
     info->aConstraintUsage[i].argvIndex = ++count;
+    are_fixed &= tr_constraint_value(info, i) != NULL || c->op == SQLITE_INDEX_CONSTRAINT_ISNULL;
     int is_in = tr_is_in_list(info, i);
     if (is_in) tr_take_in_list(info, i);
     sqlite3_str_appendf(text, " %s%d", is_in ? "-" : "", c->iColumn * 1000 + c->op);
@@ -187,6 +194,7 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
       equal++;
     }
   }
+  info->idxNum = are_fixed;
   info->idxStr = sqlite3_str_finish(text);
   if (info->idxStr == NULL) return SQLITE_NOMEM;
   info->needToFreeIdxStr = 1;
@@ -248,6 +256,9 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
 }
 
 static void drop_result(group_cursor *cursor) {
+  tr_group_conditions_free(cursor->conditions, cursor->condition_count);
+  cursor->conditions = NULL;
+  cursor->condition_count = 0;
   tr_group_result_free(cursor->result);
   cursor->result = NULL;
   cursor->group = NULL;
@@ -317,36 +328,56 @@ static int filter_whole(group_cursor *cursor, group_vtab *vtab, char *text, int 
   return SQLITE_OK;
 }
 
-static int filter_created(group_cursor *cursor, group_vtab *vtab, const char *text, int argc,
-                          sqlite3_value **argv) {
+/* Makes the groups that the cursor's conditions ask for. */
+static tr_code make_groups(group_cursor *cursor, group_vtab *vtab, uint64_t outputs,
+                           tr_error *err) {
+  tr_group_request request = {outputs, cursor->conditions, cursor->condition_count};
+  int scanned_whole = 0;
+  if (tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, err) != 1) {
+    return err->code;
+  }
+  tr_code code =
+      tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, err);
+  cursor->is_whole = request.condition_count == 0;
+  cursor->was_in_vain = request.condition_count > 0 && scanned_whole;
+  return code;
+}
+
+/*
+** A result that has all groups, or those that are asked for, serves for the rest of the statement. In one that writes to
+** the source it must: what it wrote meanwhile is not to be read. So there conditions that may be others the next time
+** are not passed on.
+*/
+static int filter_created(group_cursor *cursor, group_vtab *vtab, int are_fixed, const char *text,
+                          int argc, sqlite3_value **argv) {
   char *rest;
-  tr_group_request request = {.outputs = strtoull(text, &rest, 10)};
+  uint64_t outputs = strtoull(text, &rest, 10);
   cursor->plan = &vtab->plan;
   cursor->equal_keys = tr_group_conditions_equal_keys(rest, argc);
   if (cursor->result != NULL && cursor->is_whole) {
     return filter_whole(cursor, vtab, rest, argc, argv);
   }
-  drop_result(cursor);
   tr_group_condition *conditions = NULL;
-  int count = 0, scanned_whole = 0;
+  int count = 0, takes_none = cursor->was_in_vain ||
+                              (!are_fixed && tr_source_is_written(&vtab->plan.source, vtab->db));
   tr_error err = {0};
   tr_code code = TR_OK;
-  if (!cursor->was_in_vain)
+  if (!takes_none) {
     code = tr_group_conditions_read(vtab->db, cursor->plan, rest, argv, argc, &conditions, &count,
                                     &err);
-  if (code == TR_OK &&
-      tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, &err) != 1) {
-    code = err.code;
   }
-  if (code == TR_OK) {
-    request.conditions = conditions;
-    request.condition_count = count;
-    code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
+  int is_same =
+      code == TR_OK && cursor->result != NULL &&
+      tr_group_conditions_are_same(conditions, count, cursor->conditions, cursor->condition_count);
+  if (is_same) {
+    tr_group_conditions_free(conditions, count);
+    return rewind_groups(cursor);
   }
-  tr_group_conditions_free(conditions, count);
+  drop_result(cursor);
+  cursor->conditions = conditions;
+  cursor->condition_count = count;
+  if (code == TR_OK) code = make_groups(cursor, vtab, outputs, &err);
   if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
-  cursor->is_whole = count == 0;
-  cursor->was_in_vain = count > 0 && scanned_whole;
   return cursor->is_whole ? filter_whole(cursor, vtab, rest, argc, argv) : rewind_groups(cursor);
 }
 
@@ -389,14 +420,14 @@ static int filter_ad_hoc(group_cursor *cursor, group_vtab *vtab, int given, sqli
   return rewind_groups(cursor);
 }
 
-static int filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc,
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                   sqlite3_value **argv) {
   group_cursor *cursor = (group_cursor *)base;
   group_vtab *vtab = (group_vtab *)base->pVtab;
   /* Before anything of ours reads the file: what was noted when the statement was prepared may be old. */
   tr_parallel_group_note(vtab->host, vtab->is_ad_hoc ? "main" : vtab->plan.source.schema);
-  return vtab->is_ad_hoc ? filter_ad_hoc(cursor, vtab, given, argv)
-                         : filter_created(cursor, vtab, text, argc, argv);
+  return vtab->is_ad_hoc ? filter_ad_hoc(cursor, vtab, plan, argv)
+                         : filter_created(cursor, vtab, plan, text, argc, argv);
 }
 
 /* --- columns ------------------------------------------------------------------------------------------ */

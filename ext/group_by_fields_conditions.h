@@ -16,6 +16,9 @@
 tr_code tr_group_conditions_read(sqlite3 *db, const tr_group_plan *plan, char *text,
                                  sqlite3_value **argv, int argc, tr_group_condition **conditions,
                                  int *count, tr_error *err);
+/* Whether both ask for the same, value by value. */
+int tr_group_conditions_are_same(const tr_group_condition *a, int a_count,
+                                 const tr_group_condition *b, int b_count);
 void tr_group_conditions_free(tr_group_condition *conditions, int count); /* NULL is fine */
 
 /* The keys that an = compares, a bit each. */

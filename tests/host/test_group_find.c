@@ -218,6 +218,43 @@ static void views_lose_nothing(void **state) {
   }
 }
 
+/* A statement that fills the source from its own groups reads those that were there when it began. */
+static void own_rows_are_not_read(void **state) {
+  (void)state;
+  static const char *const inserts[] = {
+      "INSERT INTO s(v, w) SELECT 0, g.c FROM n CROSS JOIN o AS g ON g.k = n.x * 0",
+      "INSERT INTO s(v, w) SELECT 0, g.c FROM n CROSS JOIN o AS g ON g.k = 0",
+      "INSERT INTO s(v, w) SELECT n.x, g.c FROM n CROSS JOIN o AS g ON g.k < n.x",
+      "INSERT INTO by_trigger SELECT g.c FROM n CROSS JOIN o AS g ON g.k = n.x * 0"};
+  database_must(db, "CREATE TABLE n(x); INSERT INTO n VALUES(1), (2), (3), (4);"
+                    "CREATE TABLE s(id INTEGER PRIMARY KEY, v INT, w INT);"
+                    "INSERT INTO s(v) VALUES(0), (0), (0);"
+                    "CREATE TABLE by_trigger(c); CREATE TRIGGER t AFTER INSERT ON by_trigger BEGIN "
+                    "INSERT INTO s(v, w) VALUES(0, new.c); END;"
+                    "CREATE VIRTUAL TABLE temp.o USING group_by_fields(s, by_field_names(v AS k), "
+                    "count(*) AS c)");
+  for (int has_index = 0; has_index < 2; has_index++) {
+    if (has_index) database_must(db, "CREATE INDEX s_v ON s(v)");
+    for (size_t i = 0; i < sizeof inserts / sizeof *inserts; i++) {
+      database_must(db, "BEGIN");
+      database_must(db, inserts[i]);
+      assert_string_equal(database_text(db, "SELECT group_concat(w) FROM s"), "3,3,3,3");
+      database_must(db, "ROLLBACK");
+    }
+  }
+  /* One that writes elsewhere reads no more than it must. */
+  database_must(db, "INSERT INTO s(v) VALUES(1), (2), (3)");
+  sqlite3_stmt *stmt;
+  assert_int_equal(
+      sqlite3_prepare_v2(db, "INSERT INTO n SELECT c FROM o WHERE k = ?1", -1, &stmt, NULL),
+      SQLITE_OK);
+  assert_int_equal(sqlite3_bind_int(stmt, 1, 0), SQLITE_OK);
+  assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
+  assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
+  assert_int_equal(database_integer(db, "SELECT groups FROM tranche_last_run()"), 1);
+  database_must(db, "DROP TABLE o; DROP TABLE s; DROP TABLE n; DROP TABLE by_trigger");
+}
+
 /* The steps that SQLite's machine takes for a query. */
 static int64_t count_steps(const char *sql) {
   sqlite3_stmt *stmt;
@@ -287,8 +324,8 @@ static int close_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_key_is_found),      cmocka_unit_test(two_keys_are_found),
-      cmocka_unit_test(views_lose_nothing),    cmocka_unit_test(groups_are_not_walked),
-      cmocka_unit_test(late_groups_are_found),
+      cmocka_unit_test(views_lose_nothing),    cmocka_unit_test(own_rows_are_not_read),
+      cmocka_unit_test(groups_are_not_walked), cmocka_unit_test(late_groups_are_found),
   };
   return cmocka_run_group_tests(tests, open_memory, close_memory);
 }
