@@ -830,8 +830,9 @@ static void the_authorizer_decides(void **state) {
   assert_rows(db, "SELECT count(*) FROM p",
               "error: group_by_fields: access to other.x is prohibited");
   sqlite3_set_authorizer(db, deny_lower, NULL);
-  assert_rows(db, "SELECT count(*) FROM q",
-              "error: group_by_fields: not authorized to use function: lower");
+  assert_rows(
+      db, "SELECT count(*) FROM q",
+      "error: group_by_fields: key field (lower(name)): not authorized to use function: lower");
   sqlite3_close(db);
 }
 
