@@ -108,7 +108,8 @@ tr_code tr_job_create(tr_host *host, const char *schema, const char *name,
   return TR_OK;
 }
 
-void tr_job_connect(tr_job *job) {
+void tr_job_connect(tr_job *job, const tr_scan_table *table) {
+  job->table = table;
   job->is_connected = 1;
   job->next = job->jobs->first;
   job->jobs->first = job;
@@ -123,6 +124,7 @@ static void take_off_list(tr_job *job) {
 
 void tr_job_disconnect(tr_job *job) {
   take_off_list(job);
+  job->table = NULL;
   tr_job_release(job);
 }
 
@@ -197,6 +199,12 @@ static tr_code connect_table(sqlite3 *db, const char *schema, const char *name, 
   sqlite3_stmt *stmt;
   tr_code code = tr_sql_prepare(db, sql, &stmt, err);
   sqlite3_finalize(stmt);
+  return code;
+}
+
+tr_code tr_job_present(tr_job *job, tr_job **present, tr_error *err) {
+  tr_code code = connect_table(job->db, job->schema, job->name, err);
+  *present = code == TR_OK ? find_connected(job->jobs, job->schema, job->name) : NULL;
   return code;
 }
 

@@ -73,8 +73,11 @@ typedef struct tr_jobs tr_jobs;
 
 typedef struct tr_job {
   int references;
-  int is_connected;    /* its virtual table is there, and is of this job */
-  struct tr_job *next; /* in its connection's list, while it is connected */
+  int is_connected;           /* its virtual table is there, and is of this job */
+  const tr_scan_table *table; /* that virtual table, until SQLite lets it go */
+  int is_broken;              /* that table was connected while its rows could not be read */
+  tr_error reason;            /* why, of a broken one */
+  struct tr_job *next;        /* in its connection's list, while it is connected */
   tr_jobs *jobs;
   tr_host *host;
   sqlite3 *db;
@@ -112,7 +115,7 @@ tr_code tr_job_create(tr_host *host, const char *schema, const char *name,
                       tr_module_arguments *arguments, tr_job **job, tr_error *err);
 
 /* Puts the job into its connection's list, and takes it off; it lives on while a call is using it. */
-void tr_job_connect(tr_job *job);
+void tr_job_connect(tr_job *job, const tr_scan_table *table);
 void tr_job_disconnect(tr_job *job);
 
 /* Reads `id`, `source_key` and `declaration` from the job's table. Errors as of tr_job_begin. */
@@ -135,6 +138,12 @@ void tr_job_release(tr_job *job);
 /* The same for who only reads, and has looked at it (tr_job_look). A job of that name made anew is found. */
 tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_value *name,
                      tr_job **job, tr_error *err);
+
+/*
+** The job whose table is the one that statements read now: SQLite connects it where it has let go of this one's, which
+** lives on while a statement is kept. Without a reference; NULL: there is none.
+*/
+tr_code tr_job_present(tr_job *job, tr_job **present, tr_error *err);
 
 /*
 ** A lease for a claim: a number, not 0, that no other claim ever has, of this connection or any other. What is rolled back
@@ -260,7 +269,8 @@ tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr
 
 /*
 ** Makes `job->keys` ready. An error that lasts (tr_error_is_lasting): the source is gone, or has changed so
-** that its key is another, or that the job's table cannot be read. Nobody shall claim what nobody can read.
+** that its key is another, or that the job's table cannot be read, over it or as this connection has connected it.
+** Nobody shall claim what nobody can read.
 */
 tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err);
 

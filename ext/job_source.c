@@ -200,6 +200,43 @@ static tr_code read_source_again(tr_job *job, const char *function, tr_error *er
   return code;
 }
 
+/*
+** Whether `job`'s virtual table gives its rows over `now`, the source as it is: 1, 0. It knows the source as it was when
+** SQLite connected it, and a DROP TABLE and CREATE TABLE of this connection's does not make SQLite do that again.
+*/
+static int can_be_read(const tr_job *job, const tr_source_table *now, const char *function,
+                       tr_error *err) {
+  if (job->table == NULL) return 1;
+  if (job->is_broken) {
+    tr_error_set(err, TR_INVALID_STATE,
+                 "%s: table %s was gone, or another, when this connection first used job %s: open "
+                 "the connection anew",
+                 function, now->name, job->name);
+    return 0;
+  }
+  if (tr_source_table_is_as_before(&job->table->source, now, function, err)) return 1;
+  tr_error_append(err,
+                  "; job %s reads that table: change it back, open the connection anew, or drop "
+                  "the job",
+                  job->name);
+  return 0;
+}
+
+/*
+** Whether the rows can be read on this connection, by the table that its statements have now. Nothing but opening the
+** connection anew, or another change of the schema, has SQLite connect it again.
+*/
+static tr_code check_connected(tr_job *job, const char *function, tr_error *err) {
+  tr_job *present;
+  tr_error change = {0};
+  if (can_be_read(job, &job->source, function, &change)) return TR_OK;
+  tr_code code = tr_job_present(job, &present, err);
+  if (code != TR_OK) return code;
+  if (present == NULL || can_be_read(present, &job->source, function, &change)) return TR_OK;
+  if (err != NULL) *err = change;
+  return change.code;
+}
+
 /* Whether nothing in the source's schema has changed since it was read. -1 failed. */
 static int has_same_schema(tr_job *job, tr_error *err) {
   sqlite3_stmt *stmt;
@@ -223,9 +260,12 @@ tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
   tr_error reason = {0};
   if (job->has_source && job->has_current_source) return TR_OK;
   int is_known = is_current(job, function, &reason);
+  /* What was read of it is true, and may be less than all: see whether there is more. */
+  if (is_known == 1 && !can_be_read(job, &job->source, function, &reason)) is_known = 0;
   tr_code code = is_known == 1   ? TR_OK
                  : is_known == 0 ? read_source_again(job, function, &reason)
                                  : reason.code;
+  if (code == TR_OK) code = check_connected(job, function, &reason);
   if (code != TR_OK && err != NULL) *err = reason;
   job->has_current_source = code == TR_OK && job->is_in_call;
   return code;

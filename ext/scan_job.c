@@ -51,8 +51,6 @@ static const tr_module_syntax syntax = {module_name, clauses, TR_JOB_CLAUSES, 0}
 typedef struct job_table {
   tr_scan_table scan;
   tr_job *job;
-  int is_broken;
-  tr_error reason; /* of a broken one */
 } job_table;
 
 /* --- The shadow tables -------------------------------------------------------------------- */
@@ -185,13 +183,13 @@ static tr_code load(job_table *table, tr_error *err) {
     if (code != TR_OK) tr_job_explain(table->job, err);
   }
   if (code == TR_OK || !tr_error_is_lasting(err)) return code;
-  table->is_broken = 1;
-  table->reason = *err;
+  table->job->is_broken = 1;
+  table->job->reason = *err;
   return TR_OK;
 }
 
 static int declare(const job_table *table, char **message) {
-  if (!table->is_broken) return tr_scan_table_declare(&table->scan, message);
+  if (!table->job->is_broken) return tr_scan_table_declare(&table->scan, message);
   const char *as_it_was = table->job->declaration;
   return tr_declare_vtab(table->scan.db, as_it_was == NULL ? "CREATE TABLE x(broken)" : as_it_was,
                          message);
@@ -223,7 +221,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
     free_table(table);
     return rc;
   }
-  tr_job_connect(table->job);
+  tr_job_connect(table->job, &table->scan);
   *vtab = &table->scan.base;
   return SQLITE_OK;
 }
@@ -261,7 +259,7 @@ static int destroy(sqlite3_vtab *vtab) {
 ** the schema has changed again, and that all is well now.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
-  return ((job_table *)vtab)->is_broken ? SQLITE_OK : tr_scan_best_index(vtab, info);
+  return ((job_table *)vtab)->job->is_broken ? SQLITE_OK : tr_scan_best_index(vtab, info);
 }
 
 /* --- Rows --------------------------------------------------------------------------------- */
@@ -339,17 +337,19 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan_text, 
                   sqlite3_value **argv) {
   tr_error err;
   job_cursor *cursor = (job_cursor *)base;
-  const job_table *table = (const job_table *)base->pVtab;
-  if (table->is_broken) return tr_vtab_error(base->pVtab, &table->reason);
+  tr_job *job = ((job_table *)base->pVtab)->job;
   cursor->has_runs = 0;
   cursor->runs = (tr_key_runs){0};
   tr_scan_cursor_stop(&cursor->scan);
-  if (tr_job_need_keys(table->job, module_name, &err) != TR_OK) {
+  /* Of a job whose own tables cannot be read nothing else can be said. */
+  int is_readable = !job->is_broken || job->source_key != NULL;
+  if (is_readable && tr_job_need_keys(job, module_name, &err) != TR_OK) {
     return tr_vtab_error(base->pVtab, &err);
   }
+  if (job->is_broken) return tr_vtab_error(base->pVtab, &job->reason);
   int rc = tr_scan_filter(base, number, plan_text, argc, argv);
   if (rc != SQLITE_OK || cursor->scan.restriction == NULL || cursor->scan.is_eof) return rc;
-  if (find_bundle(cursor, table->job, &err) == TR_OK) return skip_others(cursor);
+  if (find_bundle(cursor, job, &err) == TR_OK) return skip_others(cursor);
   tr_scan_cursor_stop(&cursor->scan);
   return tr_vtab_error(base->pVtab, &err);
 }

@@ -487,6 +487,16 @@ static int has_same_key(const tr_source_table *then, tr_source_table *now, sqlit
   return 0;
 }
 
+int tr_source_table_is_as_before(const tr_source_table *then, const tr_source_table *now,
+                                 const char *function, tr_error *err) {
+  if (now->kind != then->kind) {
+    tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: it is another kind of table",
+                 function, then->name);
+    return 0;
+  }
+  return has_same_columns(then, now, function, err) && has_same_rowid(then, now, function, err);
+}
+
 int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char *function,
                                tr_error *err) {
   tr_error reason = {0};
@@ -504,13 +514,8 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
     is_current = 0;
   } else if (code != TR_OK) {
     if (err != NULL) *err = reason;
-  } else if (now.kind != source->kind) {
-    tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: it is another kind of table",
-                 function, source->name);
-    is_current = 0;
   } else {
-    is_current = has_same_columns(source, &now, function, err);
-    if (is_current == 1) is_current = has_same_rowid(source, &now, function, err);
+    is_current = tr_source_table_is_as_before(source, &now, function, err);
     if (is_current == 1) is_current = has_same_key(source, &now, db, function, err);
   }
   if (is_current == 1) {

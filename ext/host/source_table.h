@@ -146,6 +146,13 @@ int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char 
                                tr_error *err);
 
 /*
+** The same, asked of `now`, which is what the table is: no statement is run, and `then` stays as it is. Not whether
+** the key is one still. 1 or 0 (`err` says how it was changed).
+*/
+int tr_source_table_is_as_before(const tr_source_table *then, const tr_source_table *now,
+                                 const char *function, tr_error *err);
+
+/*
 ** Whether it is a view that puts rows of several SELECTs together (UNION and the like), or may be one: there SQLite
 ** compares what comes from each by the affinities that it has in that one.
 */

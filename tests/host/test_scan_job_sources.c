@@ -149,10 +149,151 @@ static void another_file_of_its_name_is_not_the_source(void **state) {
   database_remove(other);
 }
 
+/* In each `%s` stands a bundle that was claimed before. */
+static const char *const uses[] = {
+    "SELECT count(*) FROM job",
+    "SELECT count(*) FROM job WHERE restriction = '%s'",
+    "SELECT job_claim('job', 'w', 2)",
+    "SELECT job_next('job', '%s', 'w', 2)",
+    "SELECT job_done('job', '%s')",
+    "SELECT job_heartbeat('job', '%s')",
+    "SELECT job_release('job', '%s')",
+    "SELECT job_fail('job', '%s', 'no')",
+    "SELECT job_retry('job')",
+    "SELECT job_rescan('job')",
+    "SELECT rows FROM job_progress('job')",
+    "SELECT count(*) FROM job_rowids('job', '%s')",
+};
+
+static void all_are_refused(sqlite3 *db, const char *bundle, const char *why) {
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+    char *sql = sqlite3_mprintf(uses[i], bundle);
+    assert_refused(database_text(db, sql), why);
+    sqlite3_free(sql);
+  }
+}
+
+/* Does what is left, two keys at a time, and closes the connection. */
+static void each_is_done_once(sqlite3 *db, const char *bundle) {
+  char sql[500], held[300];
+  snprintf(held, sizeof held, "%s", bundle);
+  while (held[0] != '\0') {
+    assert_int_not_equal(strncmp(held, "error: ", 7), 0);
+    snprintf(sql, sizeof sql, "INSERT INTO out SELECT id FROM job WHERE restriction = '%s'", held);
+    database_must(db, sql);
+    snprintf(sql, sizeof sql, "SELECT ifnull(job_next('job', '%s', 'w', 2), '')", held);
+    snprintf(held, sizeof held, "%s", database_text(db, sql));
+  }
+  assert_string_equal(database_text(db, "SELECT group_concat(id, ' ') FROM out"), "1 2 3 4 5 6 7");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+#define SEVEN "; INSERT INTO t(id, v) SELECT value, 'v' || value FROM counting_input(8, 1)"
+
+/*
+** SQLite does not connect a virtual table again because the source was dropped and created by the same connection. As long
+** as its rows cannot be read there, no bundle is claimed and none is ended.
+*/
+static void what_cannot_be_read_here_is_not_handed_out(void **state) {
+  (void)state;
+  static const struct {
+    const char *clauses;
+    const char *after; /* the table when it is made anew */
+    int is_readable;
+  } cases[] = {
+      {"", "v TEXT, id INTEGER PRIMARY KEY, z", 0},
+      {", columns(id, v)", "v TEXT, id INTEGER PRIMARY KEY, z", 0},
+      {", columns(id)", "id INTEGER PRIMARY KEY, v BLOB, z", 0},
+      {"", "id INTEGER PRIMARY KEY, v TEXT", 0},
+      {"", "id INTEGER PRIMARY KEY, v TEXT, z, more", 1},
+      {"", "id INTEGER PRIMARY KEY, v TEXT, z", 1},
+  };
+  static const char before[] = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, z)" SEVEN;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char path[512], sql[400], held[300];
+    for (int is_undone = 0; is_undone < 2; is_undone++) {
+      sqlite3 *db = database_open(database_path("in_place", path), 0);
+      database_must(db, before);
+      snprintf(sql, sizeof sql,
+               "CREATE TABLE out(id); CREATE VIRTUAL TABLE job USING scan_job(t%s)",
+               cases[i].clauses);
+      database_must(db, sql);
+      snprintf(held, sizeof held, "%s", database_text(db, "SELECT job_claim('job', 'w', 2)"));
+      snprintf(sql, sizeof sql, "DROP TABLE t; CREATE TABLE t(%s)" SEVEN, cases[i].after);
+      database_must(db, sql);
+      if (!cases[i].is_readable) {
+        all_are_refused(db, held,
+                        "; job job reads that table: change it back, open the connection");
+      }
+      if (is_undone) {
+        database_must(db, "DROP TABLE t");
+        database_must(db, before);
+      } else if (!cases[i].is_readable) {
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        db = database_open(path, 0);
+        snprintf(sql, sizeof sql, "SELECT job_heartbeat('job', '%s', 60, 'w')", held);
+        assert_int_equal(database_integer(db, sql), 1);
+      }
+      each_is_done_once(db, held);
+      database_remove(path);
+    }
+  }
+}
+
+/* Nor where the source was gone when the connection first used the job, and is back since. */
+static void what_was_gone_at_first_is_not_handed_out(void **state) {
+  (void)state;
+  char path[512], held[300];
+  sqlite3 *db = database_open(database_path("gone_at_first", path), 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, v)" SEVEN);
+  database_must(db, "CREATE TABLE out(id); CREATE VIRTUAL TABLE job USING scan_job(t)");
+  snprintf(held, sizeof held, "%s", database_text(db, "SELECT job_claim('job', 'w', 2)"));
+  database_must(db, "DROP TABLE t");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  db = database_open(path, 0);
+  all_are_refused(db, held, "no such table: t; job job reads that table");
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, v)" SEVEN);
+  all_are_refused(db, held, "when this connection first used job job: open the connection anew");
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  each_is_done_once(database_open(path, 0), held);
+  database_remove(path);
+}
+
+/*
+** Where another connection has made the source anew, SQLite connects the table again; a statement that was prepared before,
+** and is kept, holds the old one, which does not stand in the way.
+*/
+static void a_kept_statement_does_not_keep_the_source(void **state) {
+  (void)state;
+  char path[512], held[300];
+  sqlite3_stmt *kept;
+  sqlite3 *db = database_open(database_path("kept", path), 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, v)" SEVEN);
+  database_must(db, "CREATE TABLE out(id); CREATE VIRTUAL TABLE job USING scan_job(t)");
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT id FROM job", -1, &kept, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(kept), SQLITE_ROW);
+  assert_int_equal(sqlite3_reset(kept), SQLITE_OK);
+  snprintf(held, sizeof held, "%s", database_text(db, "SELECT job_claim('job', 'w', 2)"));
+  sqlite3 *other = database_open(path, 0);
+  database_must(other, "DROP TABLE t; CREATE TABLE t(v, id INTEGER PRIMARY KEY)" SEVEN);
+  assert_int_equal(sqlite3_close(other), SQLITE_OK);
+  assert_int_equal(database_integer(db, "SELECT job_heartbeat('job', (SELECT byte_key_range("
+                                        "start_key, end_key) FROM job_bundles"
+                                        " WHERE state = 'claimed'))"),
+                   1);
+  assert_int_equal(sqlite3_step(kept), SQLITE_ROW);
+  assert_int_equal(sqlite3_finalize(kept), SQLITE_OK);
+  each_is_done_once(db, held);
+  database_remove(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(another_table_of_its_name_is_not_the_source),
       cmocka_unit_test(another_file_of_its_name_is_not_the_source),
+      cmocka_unit_test(what_cannot_be_read_here_is_not_handed_out),
+      cmocka_unit_test(what_was_gone_at_first_is_not_handed_out),
+      cmocka_unit_test(a_kept_statement_does_not_keep_the_source),
       cmocka_unit_test(the_schema_may_have_any_name),
       cmocka_unit_test(the_schema_table_is_walked_under_each_of_its_names),
   };
