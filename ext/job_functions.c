@@ -1,6 +1,6 @@
 /*
-** The functions on jobs: each reads its arguments, finds the job, and does its work between tr_job_begin
-** and tr_job_end.
+** The functions on jobs: each finds the job, reads its other arguments from left to right, and does its work between
+** tr_job_begin and tr_job_end.
 **
 **   job_claim(job, worker [, max_keys [, lease_seconds]])  -> a bundle, or NULL: none is free
 **   job_next(job, bundle, worker [, max_keys [, lease_seconds]])  -> the same, when `bundle` is done
@@ -40,16 +40,14 @@ static int is_in_transaction(sqlite3_context *context) {
 }
 
 /*
-** Finds the job and begins a transaction on it. Where that fails and the job is found to be gone, another
+** Begins a transaction on the job that was found. Where that fails and the job is found to be gone, another
 ** connection has changed the schema: it may have made a job of the same name anew. But not where it was stopped: the caller's
 ** transaction may then be gone, and all that it had changed in the schema with it.
 */
 static tr_code begin(sqlite3_context *context, const char *function, sqlite3_value *name,
                      tr_job **job, tr_job_transaction *transaction, tr_error *err) {
   int is_open = is_in_transaction(context);
-  tr_code code = find_job(context, function, name, job, err);
-  if (code != TR_OK) return code;
-  code = tr_job_begin(*job, function, transaction, err);
+  tr_code code = tr_job_begin(*job, function, transaction, err);
   if (code == TR_OK || (*job)->is_connected) return code;
   if (code == TR_INTERRUPTED || code == TR_NO_MEMORY || is_open != is_in_transaction(context)) {
     return code;
@@ -137,7 +135,8 @@ static void job_claim(sqlite3_context *context, int argc, sqlite3_value **argv) 
                          -1);
     return;
   }
-  tr_code code = read_claim(function, argc - 1, argv + 1, &claim, &err);
+  tr_code code = find_job(context, function, argv[0], &job, &err);
+  if (code == TR_OK) code = read_claim(function, argc - 1, argv + 1, &claim, &err);
   if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
   if (code == TR_OK) code = claim_bundle(job, &transaction, &claim, NULL, context, &err);
   if (code != TR_OK) tr_result_error(context, function, &err);
@@ -158,8 +157,9 @@ static void job_next(sqlite3_context *context, int argc, sqlite3_value **argv) {
     return;
   }
   int ends_one = is_given(argc, argv, 1);
-  tr_code code = read_claim(function, argc - 2, argv + 2, &claim, &err);
+  tr_code code = find_job(context, function, argv[0], &job, &err);
   if (code == TR_OK && ends_one) code = tr_bundle_argument(function, argv[1], &done, &err);
+  if (code == TR_OK) code = read_claim(function, argc - 2, argv + 2, &claim, &err);
   if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
   if (code == TR_OK) {
     code = claim_bundle(job, &transaction, &claim, ends_one ? &done : NULL, context, &err);
@@ -171,50 +171,56 @@ static void job_next(sqlite3_context *context, int argc, sqlite3_value **argv) {
 
 /* --- Calls on one bundle ------------------------------------------------------------------ */
 
+/* What stands between the bundle and the worker. */
+typedef struct bundle_argument {
+  double seconds; /* -1: not given */
+  tr_bytes message;
+} bundle_argument;
+
 typedef struct bundle_call {
   const char *name;
   const char *usage;
   int least; /* arguments */
   int worker_at;
-  tr_code (*call)(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle, int argc,
-                  sqlite3_value **argv, sqlite3_context *context, tr_error *err);
+  tr_code (*read)(sqlite3_value *value, bundle_argument *given, tr_error *err); /* or NULL */
+  tr_code (*call)(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                  const bundle_argument *given, sqlite3_context *context, tr_error *err);
 } bundle_call;
 
 static tr_code call_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                         int argc, sqlite3_value **argv, sqlite3_context *context, tr_error *err) {
-  (void)argc, (void)argv;
+                         const bundle_argument *given, sqlite3_context *context, tr_error *err) {
+  (void)given;
   sqlite3_result_int(context, 1);
   return tr_bundle_done(job, transaction, bundle, err);
 }
 
+static tr_code read_seconds(sqlite3_value *value, bundle_argument *given, tr_error *err) {
+  if (sqlite3_value_type(value) == SQLITE_NULL) return TR_OK;
+  return lease_argument("job_heartbeat", "seconds", value, &given->seconds, err);
+}
+
 static tr_code call_heartbeat(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                              int argc, sqlite3_value **argv, sqlite3_context *context,
+                              const bundle_argument *given, sqlite3_context *context,
                               tr_error *err) {
-  double seconds = -1;
-  tr_code code = TR_OK;
-  if (is_given(argc, argv, 2)) {
-    code = lease_argument("job_heartbeat", "seconds", argv[2], &seconds, err);
-  }
-  if (code != TR_OK) return code;
   sqlite3_result_int(context, 1);
-  return tr_bundle_heartbeat(job, transaction, bundle, seconds, err);
+  return tr_bundle_heartbeat(job, transaction, bundle, given->seconds, err);
 }
 
 static tr_code call_release(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                            int argc, sqlite3_value **argv, sqlite3_context *context,
-                            tr_error *err) {
-  (void)transaction, (void)argc, (void)argv;
+                            const bundle_argument *given, sqlite3_context *context, tr_error *err) {
+  (void)transaction, (void)given;
   sqlite3_result_int(context, 1);
   return tr_bundle_give_back(job, bundle, err);
 }
 
+static tr_code read_message(sqlite3_value *value, bundle_argument *given, tr_error *err) {
+  return tr_argument_text("job_fail", "message", value, &given->message, err);
+}
+
 static tr_code call_fail(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                         int argc, sqlite3_value **argv, sqlite3_context *context, tr_error *err) {
-  (void)argc;
-  tr_bytes message;
-  tr_code code = tr_argument_text("job_fail", "message", argv[2], &message, err);
+                         const bundle_argument *given, sqlite3_context *context, tr_error *err) {
   int is_halved = 0;
-  if (code == TR_OK) code = tr_bundle_fail(job, transaction, bundle, message, &is_halved, err);
+  tr_code code = tr_bundle_fail(job, transaction, bundle, given->message, &is_halved, err);
   if (code != TR_OK) return code;
   const char *became = is_halved ? "halved" : tr_bundle_state_names[bundle->state];
   sqlite3_result_text(context, became, -1, SQLITE_STATIC);
@@ -222,20 +228,20 @@ static tr_code call_fail(tr_job *job, const tr_job_transaction *transaction, tr_
 }
 
 static const bundle_call bundle_calls[] = {
-    {"job_done", "job, bundle [, worker]", 2, 2, call_done},
-    {"job_heartbeat", "job, bundle [, seconds [, worker]]", 2, 3, call_heartbeat},
-    {"job_release", "job, bundle [, worker]", 2, 2, call_release},
-    {"job_fail", "job, bundle, message [, worker]", 3, 3, call_fail},
+    {"job_done", "job, bundle [, worker]", 2, 2, NULL, call_done},
+    {"job_heartbeat", "job, bundle [, seconds [, worker]]", 2, 3, read_seconds, call_heartbeat},
+    {"job_release", "job, bundle [, worker]", 2, 2, NULL, call_release},
+    {"job_fail", "job, bundle, message [, worker]", 3, 3, read_message, call_fail},
 };
 
 /* What the call does, and the end of its transaction. */
 static tr_code run_on_bundle(const bundle_call *f, tr_job *job,
                              const tr_job_transaction *transaction, const tr_bundle_call *named,
-                             int argc, sqlite3_value **argv, sqlite3_context *context,
+                             const bundle_argument *given, sqlite3_context *context,
                              tr_error *err) {
   tr_bundle bundle = {0};
   tr_code code = tr_bundle_find_own(job, named, &bundle, err);
-  if (code == TR_OK) code = f->call(job, transaction, &bundle, argc, argv, context, err);
+  if (code == TR_OK) code = f->call(job, transaction, &bundle, given, context, err);
   tr_bundle_free(&bundle);
   return tr_job_end(job, transaction, code, err);
 }
@@ -245,6 +251,7 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
   tr_error err;
   tr_restriction restriction = {0};
   tr_bytes worker;
+  bundle_argument given = {.seconds = -1};
   tr_job_transaction transaction;
   tr_job *job = NULL;
   if (argc < f->least || argc > f->worker_at + 1) {
@@ -254,13 +261,15 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
     return;
   }
   int names_worker = is_given(argc, argv, f->worker_at);
-  tr_code code = tr_bundle_argument(f->name, argv[1], &restriction, &err);
+  tr_code code = find_job(context, f->name, argv[0], &job, &err);
+  if (code == TR_OK) code = tr_bundle_argument(f->name, argv[1], &restriction, &err);
+  if (code == TR_OK && f->read != NULL && argc > 2) code = f->read(argv[2], &given, &err);
   if (code == TR_OK && names_worker) {
     code = tr_argument_text(f->name, "worker", argv[f->worker_at], &worker, &err);
   }
   if (code == TR_OK) code = begin(context, f->name, argv[0], &job, &transaction, &err);
   tr_bundle_call named = {f->name, &restriction, names_worker ? &worker : NULL};
-  if (code == TR_OK) code = run_on_bundle(f, job, &transaction, &named, argc, argv, context, &err);
+  if (code == TR_OK) code = run_on_bundle(f, job, &transaction, &named, &given, context, &err);
   if (code != TR_OK) tr_result_error(context, f->name, &err);
   tr_restriction_free(&restriction);
   tr_job_release(job);
@@ -298,13 +307,14 @@ static void job_retry(sqlite3_context *context, int argc, sqlite3_value **argv) 
   tr_restriction restriction = {0};
   tr_job *job = NULL;
   int64_t count = 0;
-  tr_code code = TR_OK;
   if (argc < 1 || argc > 2) {
     sqlite3_result_error(context, "job_retry() takes job [, bundle]", -1);
     return;
   }
   int names_bundle = is_given(argc, argv, 1);
-  if (names_bundle) code = tr_bundle_argument(function, argv[1], &restriction, &err);
+  tr_code code = find_job(context, function, argv[0], &job, &err);
+  if (code == TR_OK && names_bundle)
+    code = tr_bundle_argument(function, argv[1], &restriction, &err);
   if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
   if (code == TR_OK) {
     code = names_bundle ? retry_one(job, &restriction, &count, &err) : retry_all(job, &count, &err);
@@ -351,7 +361,8 @@ static void job_rescan(sqlite3_context *context, int argc, sqlite3_value **argv)
   tr_job_transaction transaction;
   tr_job *job = NULL;
   int64_t found = 0;
-  tr_code code = begin(context, function, argv[0], &job, &transaction, &err);
+  tr_code code = find_job(context, function, argv[0], &job, &err);
+  if (code == TR_OK) code = begin(context, function, argv[0], &job, &transaction, &err);
   if (code == TR_OK) code = rescan(job, &transaction, function, &found, &err);
   if (code == TR_OK) {
     sqlite3_result_int64(context, found);

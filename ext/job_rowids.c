@@ -63,10 +63,8 @@ static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
   tr_restriction restriction = {0};
   tr_job *job = NULL;
   if (jobs == NULL) return tr_error_no_memory(err);
-  tr_code code = tr_bundle_argument(function, arguments[1], &restriction, err);
-  if (code == TR_OK) {
-    code = tr_jobs_look(jobs, tr_host_db(host), function, arguments[0], &job, err);
-  }
+  tr_code code = tr_jobs_look(jobs, tr_host_db(host), function, arguments[0], &job, err);
+  if (code == TR_OK) code = tr_bundle_argument(function, arguments[1], &restriction, err);
   if (code == TR_OK) code = fill_from(job, &restriction, rows, err);
   tr_restriction_free(&restriction);
   tr_job_release(job);

@@ -737,8 +737,59 @@ static void the_last_keys_are_shared(void **state) {
   close_database(db);
 }
 
+/* Of several wrong arguments the first one is named. */
+static void arguments_are_checked_from_left_to_right(void **state) {
+  (void)state;
+  static const struct {
+    const char *sql;
+    const char *refused;
+  } cases[] = {
+      {"SELECT job_claim(NULL, NULL, 0)", "job_claim(): argument job = NULL"},
+      {"SELECT job_claim('none', NULL, 0)", "job_claim(): argument job = 'none'"},
+      {"SELECT job_claim('j', NULL, 0)", "job_claim(): argument worker"},
+      {"SELECT job_claim('j', 'w', 0, -1)", "job_claim(): argument max_keys"},
+      {"SELECT job_claim('j', 'w', 1, -1)", "job_claim(): argument lease_seconds"},
+      {"SELECT job_next(NULL, 'x', NULL)", "job_next(): argument job"},
+      {"SELECT job_next('j', 'x', NULL)", "job_next(): argument bundle"},
+      {"SELECT job_next('j', NULL, NULL, 0)", "job_next(): argument worker"},
+      {"SELECT job_done(NULL, 'x')", "job_done(): argument job"},
+      {"SELECT job_done('none', 'x')", "job_done(): argument job"},
+      {"SELECT job_done('j', 'x', 5)", "job_done(): argument bundle"},
+      {"SELECT job_done('j', '{\"start\":\"\",\"end\":\"\"}', 5)", "job_done(): argument worker"},
+      {"SELECT job_heartbeat(NULL, 'x', -1, 5)", "job_heartbeat(): argument job"},
+      {"SELECT job_heartbeat('j', 'x', -1, 5)", "job_heartbeat(): argument bundle"},
+      {"SELECT job_heartbeat('j', '{\"start\":\"\",\"end\":\"\"}', -1, 5)",
+       "job_heartbeat(): argument seconds"},
+      {"SELECT job_heartbeat('j', '{\"start\":\"\",\"end\":\"\"}', NULL, 5)",
+       "job_heartbeat(): argument worker"},
+      {"SELECT job_release(NULL, 'x', 5)", "job_release(): argument job"},
+      {"SELECT job_fail(NULL, 'x', NULL, 5)", "job_fail(): argument job"},
+      {"SELECT job_fail('j', 'x', NULL, 5)", "job_fail(): argument bundle"},
+      {"SELECT job_fail('j', '{\"start\":\"\",\"end\":\"\"}', NULL, 5)",
+       "job_fail(): argument message"},
+      {"SELECT job_fail('j', '{\"start\":\"\",\"end\":\"\"}', 'no', 5)",
+       "job_fail(): argument worker"},
+      {"SELECT job_retry(NULL, 'x')", "job_retry(): argument job"},
+      {"SELECT job_retry('j', 'x')", "job_retry(): argument bundle"},
+      {"SELECT job_rescan(NULL)", "job_rescan(): argument job"},
+      {"SELECT * FROM job_rowids(5, 'x')", "job_rowids(): argument job"},
+      {"SELECT * FROM job_rowids('j', 'x')", "job_rowids(): argument bundle"},
+  };
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1);"
+                    "CREATE VIRTUAL TABLE j USING scan_job(t); SELECT job_claim('j', 'w')");
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char *answer = database_text(db, cases[i].sql);
+    if (strstr(answer, cases[i].refused) == NULL) {
+      fail_msg("%s: '%s' instead of '%s'", cases[i].sql, answer, cases[i].refused);
+    }
+  }
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(arguments_are_checked_from_left_to_right),
       cmocka_unit_test(every_row_once_at_every_boundary),
       cmocka_unit_test(a_claim_is_as_large_as_it_says),
       cmocka_unit_test(keys_are_counted_where_no_row_matches),
