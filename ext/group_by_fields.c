@@ -358,21 +358,22 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, int are_fixed,
     return filter_whole(cursor, vtab, rest, argc, argv);
   }
   tr_group_condition *conditions = NULL;
-  int count = 0, takes_none = cursor->was_in_vain ||
-                              (!are_fixed && tr_source_is_written(&vtab->plan.source, vtab->db));
+  int count = 0;
   tr_error err = {0};
   tr_code code = TR_OK;
-  if (!takes_none) {
+  if (are_fixed || !tr_source_is_written(&vtab->plan.source, vtab->db)) {
     code = tr_group_conditions_read(vtab->db, cursor->plan, rest, argv, argc, &conditions, &count,
                                     &err);
   }
   int is_same =
       code == TR_OK && cursor->result != NULL &&
       tr_group_conditions_are_same(conditions, count, cursor->conditions, cursor->condition_count);
-  if (is_same) {
+  if (is_same || cursor->was_in_vain) {
     tr_group_conditions_free(conditions, count);
-    return rewind_groups(cursor);
+    conditions = NULL;
+    count = 0;
   }
+  if (is_same) return rewind_groups(cursor);
   drop_result(cursor);
   cursor->conditions = conditions;
   cursor->condition_count = count;
