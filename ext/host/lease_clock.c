@@ -34,6 +34,15 @@ static void read_boot_name(void) {
   boot_name[strcspn(boot_name, "\n")] = '\0';
 }
 
+/* Within bounds: what is written down can be read, also if the clock was set to before 1970. */
+static int64_t wall_milliseconds(const struct timespec *wall) {
+  static const int64_t most = INT64_C(1) << 53;
+  if (wall->tv_sec < 0) return 1;
+  if (wall->tv_sec >= most / 1000) return most;
+  int64_t milliseconds = (int64_t)wall->tv_sec * 1000 + wall->tv_nsec / 1000000;
+  return milliseconds > 0 ? milliseconds : 1;
+}
+
 void tr_moment_now(tr_moment *now) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct timespec ticks;
@@ -42,7 +51,7 @@ void tr_moment_now(tr_moment *now) {
   clock_gettime(LEASE_CLOCK, &ticks);
   clock_gettime(CLOCK_REALTIME, &wall);
   now->ticks = (int64_t)ticks.tv_sec * 1000000 + ticks.tv_nsec / 1000;
-  now->wall = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
+  now->wall = wall_milliseconds(&wall);
   memcpy(now->boot, boot_name, sizeof now->boot);
 }
 

@@ -17,8 +17,8 @@
 #define TR_BOOT_NAME_SIZE 40
 
 typedef struct tr_moment {
-  int64_t ticks;                /* microseconds since the boot */
-  int64_t wall;                 /* milliseconds since 1970 UTC */
+  int64_t ticks; /* microseconds since the boot */
+  int64_t wall;  /* milliseconds since 1970 UTC: 1 to 2^53, whatever the clock was set to */
   char boot[TR_BOOT_NAME_SIZE]; /* names the boot; "": this system has no names for them */
 } tr_moment;
 
