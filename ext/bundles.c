@@ -297,6 +297,10 @@ tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *s
   return write_by(job, TR_BUNDLE_WRITE_TWO, first, second, err);
 }
 
+void tr_bundle_count(int64_t *counter) {
+  if (*counter < TR_BUNDLE_MOST) ++*counter;
+}
+
 void tr_bundle_let_go(tr_bundle *bundle) {
   bundle->lease = 0;
   bundle->has_worker = 0;
@@ -322,13 +326,18 @@ static int has_lease(int64_t number) {
 
 /* Whether it is the number of the claim that holds the bundle. 0, none, stands for that too. */
 static int is_present_claim(const tr_bundle *bundle, int64_t number) {
-  return number == 0 || number == (has_lease(number) ? number_with_lease(bundle) : bundle->claims);
+  return number == 0 || number == bundle->claims || number == number_with_lease(bundle);
 }
 
-/* Whether the claim of another number can only have been rolled back: the count is no less than the present one. */
+/*
+** Whether a claim of another number cannot have been before the present one: its count is no less. At the greatest count,
+** which many claims share, that is not known.
+*/
 static int was_rolled_back(const tr_bundle *bundle, int64_t number) {
-  return has_lease(number) ? number >> LEASE_BITS >= number_with_lease(bundle) >> LEASE_BITS
-                           : number > bundle->claims;
+  if (!has_lease(number)) return number > bundle->claims;
+  int64_t count = number >> LEASE_BITS;
+  int64_t present = number_with_lease(bundle) >> LEASE_BITS;
+  return count > present || (count == present && present < GREATEST_COUNT);
 }
 
 tr_code tr_bundle_restriction(const tr_bundle *bundle, const tr_job_transaction *transaction,
@@ -395,8 +404,8 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
                    : tr_bytes_compare(*call->worker, tr_buffer_bytes(&bundle->worker)) == 0;
   if (is_own && is_present_claim(bundle, claim)) return TR_OK;
   if (!is_present_claim(bundle, claim) && was_rolled_back(bundle, claim))
-    return refuse_other(job, call, bundle, "is claimed", ": the claim of this text was rolled back",
-                        err);
+    return refuse_other(job, call, bundle, "is claimed",
+                        ": the claim of this text was rolled back, or never was", err);
   if (is_own) return refuse_other(job, call, bundle, "was claimed again", ran_out, err);
   if (call->worker != NULL) return refuse_other(job, call, bundle, "is now claimed", ran_out, err);
   return refuse_other(job, call, bundle, "is claimed",

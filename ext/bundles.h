@@ -97,6 +97,9 @@ int tr_bundle_rowids(const tr_bundle *bundle, int64_t *least, int64_t *greatest)
 /* What to say of a bundle in whose record a run is_damaged was met. TR_CORRUPT. */
 tr_code tr_bundle_refuse_record(const tr_bundle *bundle, tr_error *err);
 
+/* Counts on, up to the greatest number that a row may hold. */
+void tr_bundle_count(int64_t *counter);
+
 /* Nobody holds it from here on. */
 void tr_bundle_let_go(tr_bundle *bundle);
 

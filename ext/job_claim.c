@@ -113,7 +113,7 @@ static tr_code lease_to(tr_bundle *bundle, int64_t lease, const tr_job_transacti
   const tr_moment *now = &transaction->now;
   bundle->lease = lease;
   bundle->state = TR_BUNDLE_CLAIMED;
-  bundle->claims++;
+  tr_bundle_count(&bundle->claims);
   bundle->since = now->ticks;
   bundle->lease_length = (int64_t)(claim->lease_seconds * 1e6);
   bundle->until = now->ticks + bundle->lease_length;
@@ -201,7 +201,7 @@ static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_b
   if (code == TR_OK) code = tr_buffer_append(&message, tr_buffer_bytes(&range->worker), err);
   if (code == TR_OK) code = tr_buffer_append_text(&message, "' ran out", err);
   if (code == TR_OK && range->failures + 1 < job->max_attempts) {
-    range->failures++;
+    tr_bundle_count(&range->failures);
     range->has_message = 1;
     code = tr_buffer_set(&range->message, tr_buffer_bytes(&message), err);
     if (code == TR_OK) result = 1;

@@ -157,7 +157,7 @@ tr_code tr_bundle_fail(tr_job *job, const tr_job_transaction *transaction, tr_bu
   tr_code code = tr_buffer_set(&bundle->message, message, err);
   if (code != TR_OK) return code;
   bundle->has_message = 1;
-  bundle->failures++;
+  tr_bundle_count(&bundle->failures);
   bundle->state = TR_BUNDLE_PENDING;
   bundle->record.size = 0;
   if (bundle->failures < job->max_attempts) {

@@ -368,11 +368,70 @@ static void any_count_of_claims_has_its_number(void **state) {
     database_must(db, "ROLLBACK; BEGIN");
     snprintf(second, sizeof second, "%s", claim(db, "w", 5, 0));
     assert_same_bundle(second, first);
-    assert_ends_nothing(db, first, "the claim of this text was rolled back");
+    assert_ends_nothing(db, first, "was rolled back");
     assert_string_equal(call(db, "job_done", second, ""), "1");
     database_must(db, "COMMIT");
     close_database(db);
   }
+}
+
+/* Each claim is kept; so nothing is said of one but what is true of it. */
+static void a_lease_that_ran_out_is_not_said_to_be_rolled_back(void **state) {
+  (void)state;
+  static const char *const counts[] = {"9", "8190", "9000"};
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    char sql[200], first[200], second[200];
+    sqlite3 *db = in_memory(5, "");
+    claim(db, "w", 5, 0);
+    snprintf(sql, sizeof sql, "UPDATE job_bundles SET claims = %s WHERE state = 'claimed'; BEGIN",
+             counts[i]);
+    database_must(db, sql);
+    snprintf(first, sizeof first, "%s", claim(db, "w", 5, 0));
+    database_must(db, "COMMIT; BEGIN");
+    snprintf(second, sizeof second, "%s", claim(db, "w", 5, 60));
+    database_must(db, "COMMIT");
+    assert_ends_nothing(db, first,
+                        "was claimed again by worker 'w': the lease of this claim ran out");
+    assert_string_equal(call(db, "job_done", second, ""), "1");
+    close_database(db);
+  }
+}
+
+static void a_number_that_was_never_given_ends_nothing(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"1", "2"},       {"1", "1099511627776"},       {"1", "9007199254740992"},
+      {"9000", "9001"}, {"1", "9223372036854775807"}, {"9000", "9223372036854775807"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char sql[200], bundle[200];
+    sqlite3 *db = in_memory(5, "");
+    claim(db, "w", 5, 60);
+    snprintf(sql, sizeof sql, "UPDATE job_bundles SET claims = %s WHERE state = 'claimed'",
+             cases[i][0]);
+    database_must(db, sql);
+    snprintf(bundle, sizeof bundle, "{\"start\":\"\",\"end\":\"8000000000000006\",\"claim\":%s}",
+             cases[i][1]);
+    assert_ends_nothing(db, bundle, "the claim of this text was rolled back, or never was");
+    close_database(db);
+  }
+}
+
+/* More claims than there will ever be, and attempts: the row can be read all the same. */
+static void counts_stop_at_the_greatest_that_is_read(void **state) {
+  (void)state;
+  sqlite3 *db = in_memory(1, "");
+  claim(db, "w", 5, 0);
+  database_must(db, "UPDATE job_bundles SET claims = 1 << 53, failures = 1 << 53"
+                    " WHERE state = 'claimed'");
+  assert_string_equal(
+      call(db, "job_fail", "{\"start\":\"\",\"end\":\"8000000000000002\"}", ", 'no'"), "failed");
+  assert_string_equal(database_text(db, "SELECT job_retry('job')"), "1");
+  char bundle[200];
+  snprintf(bundle, sizeof bundle, "%s", claim(db, "w", 5, 60));
+  assert_string_equal(call(db, "job_done", bundle, ""), "1");
+  assert_string_equal(database_text(db, "SELECT job_rescan('job')"), "0");
+  close_database(db);
 }
 
 /* Texts of versions that did not number the claims, and those that somebody puts together. */
@@ -802,6 +861,9 @@ int main(void) {
       cmocka_unit_test(a_claim_that_was_rolled_back_never_comes_again),
       cmocka_unit_test(no_number_is_given_twice),
       cmocka_unit_test(any_count_of_claims_has_its_number),
+      cmocka_unit_test(a_lease_that_ran_out_is_not_said_to_be_rolled_back),
+      cmocka_unit_test(a_number_that_was_never_given_ends_nothing),
+      cmocka_unit_test(counts_stop_at_the_greatest_that_is_read),
       cmocka_unit_test(a_bundle_without_a_number_is_that_of_the_present_claim),
       cmocka_unit_test(a_bundle_is_a_restriction),
       cmocka_unit_test(a_lease_that_ran_out_still_counts_while_nobody_else_claims),
