@@ -310,6 +310,7 @@ const tr_table_function tr_job_progress = {
     .column_count = 10,
     .risk = SQLITE_VTAB_DIRECTONLY,
     .required_count = 1,
+    .takes_null = 1,
     .arguments = {"job"},
     .fill = fill,
 };

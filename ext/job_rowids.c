@@ -64,8 +64,11 @@ static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
   tr_job *job = NULL;
   if (jobs == NULL) return tr_error_no_memory(err);
   tr_code code = tr_jobs_look(jobs, tr_host_db(host), function, arguments[0], &job, err);
-  if (code == TR_OK) code = tr_bundle_argument(function, arguments[1], &restriction, err);
-  if (code == TR_OK) code = fill_from(job, &restriction, rows, err);
+  /* A claim gives NULL where nothing is left: that has no rows. */
+  if (code == TR_OK && sqlite3_value_type(arguments[1]) != SQLITE_NULL) {
+    code = tr_bundle_argument(function, arguments[1], &restriction, err);
+    if (code == TR_OK) code = fill_from(job, &restriction, rows, err);
+  }
   tr_restriction_free(&restriction);
   tr_job_release(job);
   return code;
@@ -77,6 +80,7 @@ const tr_table_function tr_job_rowids = {
     .column_count = 2,
     .risk = SQLITE_VTAB_DIRECTONLY,
     .required_count = 2,
+    .takes_null = 1,
     .arguments = {"job", "bundle"},
     .fill = fill,
 };

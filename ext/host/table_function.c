@@ -174,7 +174,7 @@ static int filter(sqlite3_vtab_cursor *base, int mask, const char *plan, int arg
   c->row = 0;
   tr_code code = check_required(t->function, mask, &err);
   if (code == TR_OK) code = tr_kept_arguments_set(&c->arguments, mask, argv, &err);
-  if (code == TR_OK && has_null(c)) return SQLITE_OK;
+  if (code == TR_OK && !t->function->takes_null && has_null(c)) return SQLITE_OK;
   if (code == TR_OK) code = t->function->fill(t->host, c->arguments.values, &c->rows, &err);
   return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }

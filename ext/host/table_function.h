@@ -4,14 +4,14 @@
 ** open trackers); what may be long has a module of its own.
 **
 ** Arguments are the hidden columns behind the visible ones, and can be read back. An argument that is NULL gives no
-** rows, as nothing equals NULL. A missing argument that is required is an error naming it, when the scan begins.
+** rows, as nothing equals NULL, but where the function says otherwise (`takes_null`). A missing argument that is
+** required is an error naming it, when the scan begins.
 **
 ** Thread-safety: as SQLite's for one connection.
 */
 #ifndef TR_HOST_TABLE_FUNCTION_H
 #define TR_HOST_TABLE_FUNCTION_H
 
-#include "host/hidden_arguments.h"
 #include "host/hidden_arguments.h"
 
 typedef struct tr_row_list tr_row_list;
@@ -23,6 +23,7 @@ typedef struct tr_table_function {
   int json_columns;        /* of these, a bit each: text that is JSON, and nests in json_array() */
   int risk;                /* SQLITE_VTAB_INNOCUOUS or SQLITE_VTAB_DIRECTONLY */
   int required_count;      /* arguments that must be given; the rest may be left out */
+  int takes_null; /* `fill` is called for arguments that are NULL, too, and says what they mean */
   const char *arguments[TR_KEPT_ARGUMENTS + 1]; /* names; NULL ends */
   /*
   ** Appends the rows. `arguments` has a value for each argument, or NULL where it was left out. The

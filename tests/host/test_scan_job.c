@@ -833,6 +833,11 @@ static void arguments_are_checked_from_left_to_right(void **state) {
       {"SELECT job_rescan(NULL)", "job_rescan(): argument job"},
       {"SELECT * FROM job_rowids(5, 'x')", "job_rowids(): argument job"},
       {"SELECT * FROM job_rowids('j', 'x')", "job_rowids(): argument bundle"},
+      {"SELECT * FROM job_rowids(5, NULL)", "job_rowids(): argument job"},
+      {"SELECT * FROM job_rowids('none', NULL)", "job_rowids(): argument job"},
+      {"SELECT * FROM job_rowids(NULL, 'x')", "job_rowids(): argument job"},
+      {"SELECT count(*) FROM job_rowids('j', NULL)", "0"},
+      {"SELECT * FROM job_progress(NULL)", "job_progress(): argument job"},
   };
   sqlite3 *db = database_open(":memory:", 0);
   database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1);"
