@@ -23,12 +23,14 @@
 #define LEAST_LIMIT ((uint64_t)64 << 20)
 
 /*
-** The buffer of a part, in bytes: so many rows that working them off is worth a part's way into the caches, and that
-** those that are late (grouping_shared.c) keep another core busy while groups are given out; or, under a limit, all of them together at most a share of that.
+** The buffers of a part, in bytes, two of one size: as many rows as are worth a part's way into the caches in each. One is
+** filled, and the older one worked off when that is full; so at the end at least half of the rows that there is room for
+** are late (grouping_shared.c), and keep another core busy while groups are given out. Under a limit all of them
+** together take at most a share of that.
 */
-#define BUFFER ((size_t)384 << 10)
+#define BUFFER ((size_t)448 << 10)
 #define LEAST_BUFFER ((size_t)1 << 10)
-#define ALL_BUFFERS ((uint64_t)96 << 20)
+#define ALL_BUFFERS ((uint64_t)112 << 20)
 #define BUFFERS_SHARE 8
 
 /* Rows that are looked up together, and how far ahead of them memory is asked for. */
@@ -99,19 +101,36 @@ static const tr_group_table *table_of(const tr_grouping *grouping, int number) {
   return grouping->parts[number].table;
 }
 
-tr_code tr_grouping_work_off(tr_grouping *grouping, int number, tr_value *inputs, tr_error *err) {
-  tr_hash_part *p = &grouping->parts[number];
+/* Adds the rows of one of a part's buffers. */
+static tr_code work_off(tr_grouping *grouping, int number, tr_waiting_rows *rows, tr_value *inputs,
+                        tr_error *err) {
   tr_group_table *table;
-  if (p->rows.used == 0) return TR_OK;
+  if (rows->used == 0) return TR_OK;
   if (grouping->shared != NULL && atomic_load(&grouping->shared->is_stopped))
     return tr_error_set(err, TR_INTERRUPTED, "interrupted");
   tr_code code = open_part(grouping, number, &table, err);
   if (code != TR_OK) return code;
-  for (size_t at = 0; at < p->rows.used && code == TR_OK;) {
-    code = work_off_some(grouping, table, &p->rows, &at, inputs, err);
+  for (size_t at = 0; at < rows->used && code == TR_OK;) {
+    code = work_off_some(grouping, table, rows, &at, inputs, err);
   }
-  tr_waiting_rows_clear(&p->rows);
+  tr_waiting_rows_clear(rows);
   close_part(grouping, number);
+  return code;
+}
+
+tr_code tr_grouping_work_off(tr_grouping *grouping, int number, tr_value *inputs, tr_error *err) {
+  tr_hash_part *p = &grouping->parts[number];
+  tr_code code = work_off(grouping, number, &p->older, inputs, err);
+  return code == TR_OK ? work_off(grouping, number, &p->rows, inputs, err) : code;
+}
+
+/* Makes room for the next row of a part: the rows that were older go to their groups. */
+static tr_code turn_buffers(tr_grouping *grouping, int number, tr_error *err) {
+  tr_hash_part *p = &grouping->parts[number];
+  tr_code code = work_off(grouping, number, &p->older, grouping->inputs, err);
+  tr_waiting_rows older = p->older;
+  p->older = p->rows;
+  p->rows = older;
   return code;
 }
 
@@ -135,9 +154,11 @@ static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *ro
   int number = part_of(row->hash), width = grouping->shape.input_count;
   tr_waiting_rows *rows = &grouping->parts[number].rows;
   while (!tr_waiting_rows_put(rows, row, inputs, width)) {
-    if (rows->used == 0) return add_to_part(grouping, row, inputs, err);
-    tr_code code = tr_grouping_work_off(grouping, number, grouping->inputs, err);
+    int is_too_long = rows->used == 0;
+    tr_code code = is_too_long ? tr_grouping_work_off(grouping, number, grouping->inputs, err)
+                               : turn_buffers(grouping, number, err);
     if (code != TR_OK) return code;
+    if (is_too_long) return add_to_part(grouping, row, inputs, err);
   }
   tr_prefetch(rows->data + rows->used + TR_LINE); /* the next row of this part comes much later */
   return TR_OK;
@@ -167,7 +188,9 @@ static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
   code = tr_group_arena_take(grouping->buffers, size * TR_PARTS, &rows, err);
   if (code != TR_OK) return code == TR_TOO_BIG ? TR_OK : code;
   for (size_t i = 0; i < TR_PARTS; i++) {
-    grouping->parts[i].rows = (tr_waiting_rows){.data = (uint8_t *)rows + i * size, .size = size};
+    uint8_t *data = (uint8_t *)rows + i * size;
+    grouping->parts[i].rows = (tr_waiting_rows){.data = data, .size = size / 2};
+    grouping->parts[i].older = (tr_waiting_rows){.data = data + size / 2, .size = size / 2};
   }
   return TR_OK;
 }
@@ -466,7 +489,9 @@ tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const 
 void tr_grouping_drop_buffers(tr_grouping *grouping) {
   tr_group_arena_free(grouping->buffers);
   grouping->buffers = NULL;
-  for (int i = 0; i < TR_PARTS; i++) grouping->parts[i].rows = (tr_waiting_rows){0};
+  for (int i = 0; i < TR_PARTS; i++) {
+    grouping->parts[i].rows = grouping->parts[i].older = (tr_waiting_rows){0};
+  }
 }
 
 tr_code tr_grouping_flush(tr_grouping *grouping, tr_error *err) {

@@ -9,7 +9,7 @@
 ** wait in the buffer of their part until that is full and is worked off at once, with its part in
 ** the caches. Nothing is ever hashed anew as a whole.
 **
-** Memory is what group_table.h says of groups, and for large groupings a buffer of 384 KiB beside each part,
+** Memory is what group_table.h says of groups, and for large groupings buffers of 448 KiB beside each part,
 ** or of less where many threads have some; under a limit all of them together take an eighth of that at
 ** most. All is counted.
 **

@@ -16,7 +16,8 @@
 
 typedef struct tr_hash_part {
   tr_group_table *table; /* NULL: it is among the shared parts */
-  tr_waiting_rows rows;  /* in the grouping's buffers */
+  tr_waiting_rows rows;  /* in the grouping's buffers: the last ones */
+  tr_waiting_rows older; /* and those before them: none, or as many as there was room for */
 } tr_hash_part;
 
 /* A part of several groupings. */

@@ -193,7 +193,8 @@ static int may_be_late(const tr_grouping *grouping) {
 static tr_code work_off_heads(tr_grouping *grouping, tr_error *err) {
   tr_code code = TR_OK;
   for (int i = 0; i < TR_PARTS && code == TR_OK; i++) {
-    if (!tr_waiting_rows_are_plain(&grouping->parts[i].rows))
+    const tr_hash_part *part = &grouping->parts[i];
+    if (!tr_waiting_rows_are_plain(&part->older) || !tr_waiting_rows_are_plain(&part->rows))
       code = tr_grouping_work_off(grouping, i, grouping->inputs, err);
   }
   return code;

@@ -539,6 +539,49 @@ static void test_long_keys(void **state) {
   tr_grouping_free(table);
 }
 
+/*
+** A row longer than a buffer is added at once, but behind the rows of its group that wait, in both of a part's
+** buffers.
+*/
+static void test_long_rows_keep_their_place(void **state) {
+  (void)state;
+  enum { WAITING = 200000, LONG = 1 << 20 };
+  static const tr_collation collations[] = {TR_COLLATION_BINARY};
+  static const tr_group_aggregate collects[] = {
+      {.combine = {.fn = &collect_fn, .argument_count = 3}, .inputs = {0, 0, 1}}};
+  tr_group_shape shape = {.key_count = 1,
+                          .collations = collations,
+                          .aggregate_count = 1,
+                          .aggregates = collects,
+                          .input_count = INPUTS};
+  tr_grouping *table;
+  tr_error err;
+  assert_int_equal(tr_grouping_create(&shape, &table, &err), TR_OK);
+  assert_int_equal(add_filler(table, 1, FILLERS, &err), TR_OK);
+  uint8_t *big = malloc(LONG);
+  memset(big, 'b', LONG);
+  tr_value key = tr_value_integer(7), inputs[INPUTS] = {tr_value_text((tr_bytes){big, 0})};
+  for (int i = 0; i < WAITING; i++) {
+    inputs[1] = tr_value_integer(i);
+    if (i == WAITING - 1) inputs[0] = tr_value_text((tr_bytes){big, LONG});
+    assert_int_equal(tr_grouping_add(table, &key, inputs, &err), TR_OK);
+  }
+  assert_int_equal(tr_grouping_flush(table, &err), TR_OK);
+  tr_grouping_cursor cursor = {0};
+  int seen = 0;
+  for (const tr_group *group; (group = next_group(table, &cursor)) != NULL;) {
+    if (tr_group_key_field(group, 0).type != TR_INTEGER) continue;
+    tr_bytes collected = tr_buffer_bytes(tr_grouping_state(table, group, 0));
+    assert_int_equal(collected.size, WAITING + LONG);
+    assert_int_equal(collected.data[WAITING - 2], '1');
+    assert_int_equal(collected.data[WAITING - 1], 'b');
+    seen++;
+  }
+  assert_int_equal(seen, 1);
+  free(big);
+  tr_grouping_free(table);
+}
+
 static void test_memory_limit(void **state) {
   (void)state;
   for (uint64_t limit = 100; limit <= 100000000; limit *= 10) {
@@ -627,6 +670,7 @@ int main(void) {
       cmocka_unit_test(test_no_keys),
       cmocka_unit_test(test_no_keys_and_much_memory),
       cmocka_unit_test(test_long_keys),
+      cmocka_unit_test(test_long_rows_keep_their_place),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_failing_allocations),
   };
