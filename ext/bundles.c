@@ -427,7 +427,29 @@ static tr_code statement_of_start(tr_job *job, tr_job_sql sql, tr_bytes start, s
 int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = statement_of_start(job, TR_BUNDLE_OF_START, start, &stmt, err);
-  return code == TR_OK ? tr_bundle_step(job, stmt, bundle, err) : -1;
+  int is_found = code == TR_OK ? tr_bundle_step(job, stmt, bundle, err) : -1;
+  /* Where an authorizer had the column ignored there is none either; that shall not be kept. */
+  if (is_found == 0) tr_job_forget_statement(job, TR_BUNDLE_OF_START);
+  return is_found;
+}
+
+tr_code tr_bundle_find_fresh(tr_job *job, tr_bundle *bundle, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_error reason = {0};
+  tr_code code = tr_job_statement(job, TR_BUNDLE_FRESH, &stmt, err);
+  if (code != TR_OK) return code;
+  int is_found = tr_bundle_step(job, stmt, bundle, &reason);
+  if (is_found == 1) return TR_OK;
+  if (is_found == 0) return tr_error_ignored(err, "the bundles' states cannot be read");
+  if (err != NULL) *err = reason;
+  return reason.code;
+}
+
+tr_code tr_job_check_states(tr_job *job, tr_error *err) {
+  tr_bundle fresh = {0};
+  tr_code code = tr_bundle_find_fresh(job, &fresh, err);
+  tr_bundle_free(&fresh);
+  return code;
 }
 
 /* Whether a neighbour's bound, NULL where there is no neighbour, is that of the bundle, empty there. */

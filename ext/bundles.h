@@ -88,7 +88,16 @@ int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error 
 /* Finds the bundle that begins there: 1 `*bundle` is read, 0 there is none, -1. */
 int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err);
 
-/* The same, of just that range. */
+/*
+** Finds the range that was never counted. There always is one: where none is found the others that were not found may be
+** there as well, and that is the error. TR_HOST.
+*/
+tr_code tr_bundle_find_fresh(tr_job *job, tr_bundle *bundle, tr_error *err);
+
+/* Fails where it cannot be found. To be asked before it is said that there are no bundles of some state. */
+tr_code tr_job_check_states(tr_job *job, tr_error *err);
+
+/* The bundle of just that range: 1, 0, -1. */
 int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err);
 
 /* The rowids that a bundle of rowids can have: `*least` to `*greatest`. 0: none lies between its bounds. */

@@ -363,6 +363,14 @@ void tr_job_forget_statement(tr_job *job, tr_job_sql sql) {
   job->statements[sql] = NULL;
 }
 
+/* A value that was ignored is NULL: so a row is damaged, or is not found, as well as not to be read. */
+void tr_job_forget_spoilt(tr_job *job, const tr_error *err) {
+  int is_refused = err->code == TR_HOST && (err->host_code & 0xff) == SQLITE_AUTH;
+  if (!is_refused && err->code != TR_CORRUPT && err->code != TR_INVALID_STATE) return;
+  tr_job_forget_statements(job);
+  if (is_refused) tr_job_forget_source(job);
+}
+
 int tr_job_step(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {
   int rc = sqlite3_step(stmt);
   if (rc == SQLITE_ROW) return 1;
@@ -502,6 +510,7 @@ tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
     tr_code code = tr_jobs_find(jobs, db, function, name, job, err);
     if (code == TR_OK) code = tr_job_look(*job, function, &ignored, err);
     if (code == TR_OK || *job == NULL) return code;
+    tr_job_forget_spoilt(*job, err);
     tr_job_leave_if_dropped(*job, err);
     int is_gone = !(*job)->is_connected;
     tr_job_release(*job);

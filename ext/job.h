@@ -175,6 +175,12 @@ tr_code tr_job_statement(tr_job *job, tr_job_sql sql, sqlite3_stmt **stmt, tr_er
 */
 void tr_job_forget_statement(tr_job *job, tr_job_sql sql);
 
+/*
+** After a call that failed: forgets what was prepared, and read of the source, where `err` may be what an authorizer
+** made of it. No statement of the job's is in use.
+*/
+void tr_job_forget_spoilt(tr_job *job, const tr_error *err);
+
 /* Runs a statement whose rows, if it gives any (PRAGMA count_changes), are of no use, to its end; resets it. */
 tr_code tr_job_run(tr_job *job, sqlite3_stmt *stmt, tr_error *err);
 

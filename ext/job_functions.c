@@ -281,7 +281,7 @@ static tr_code retry_all(tr_job *job, int64_t *count, tr_error *err) {
   tr_code code = tr_job_need_keys(job, "job_retry", err);
   if (code == TR_OK) code = tr_job_do(job, TR_BUNDLE_RETRY_ALL, err);
   if (code == TR_OK) *count = sqlite3_changes(job->db);
-  return code;
+  return code == TR_OK && *count == 0 ? tr_job_check_states(job, err) : code;
 }
 
 static tr_code retry_one(tr_job *job, tr_restriction *restriction, int64_t *count, tr_error *err) {

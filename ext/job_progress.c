@@ -58,7 +58,12 @@ static tr_code read_counts(tr_job *job, progress *p, tr_error *err) {
     for (int i = 0; i < TR_BUNDLE_STATES && state != NULL; i++) {
       if (strcmp(state, tr_bundle_state_names[i]) != 0) continue;
       /* The range that was never counted is not yet a bundle. */
-      p->bundles[i] = sqlite3_column_int64(stmt, 1) - sqlite3_column_int64(stmt, 3);
+      int64_t uncounted = sqlite3_column_int64(stmt, 3);
+      p->bundles[i] = sqlite3_column_int64(stmt, 1) - uncounted;
+      if (uncounted != (i == TR_BUNDLE_PENDING)) {
+        code = tr_error_ignored(err, "the bundles' keys cannot be read");
+        break;
+      }
       code = read_sum(stmt, 2, state, "keys", &p->keys[i], err);
     }
   }
@@ -154,18 +159,12 @@ static int extrapolate(tr_job *job, tr_bytes counted, int64_t known, int64_t *ke
 }
 
 static tr_code count_remaining(tr_job *job, const char *function, progress *p, tr_error *err) {
-  sqlite3_stmt *stmt;
   tr_bundle range = {0};
   tr_buffer last = {0};
   tr_error reason = {0};
   tr_code code = tr_job_need_keys(job, function, err);
-  if (code == TR_OK) code = tr_job_statement(job, TR_BUNDLE_FRESH, &stmt, err);
-  if (code != TR_OK) return code;
-  int is_found = tr_bundle_step(job, stmt, &range, &reason);
-  if (is_found < 0) {
-    code = reason.code;
-    if (err != NULL) *err = reason;
-  } else if (is_found == 1) {
+  if (code == TR_OK) code = tr_bundle_find_fresh(job, &range, err);
+  if (code == TR_OK) {
     code = tr_job_count_keys(job, tr_buffer_bytes(&range.start), tr_buffer_bytes(&range.end),
                              COUNT_AT_MOST, &p->remaining, &last, err);
   }
@@ -298,6 +297,7 @@ static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
   code = read_counts(job, &p, err);
   if (code == TR_OK) code = count_remaining(job, function, &p, err);
   if (code == TR_OK) code = read_rate(job, &p, err);
+  if (code != TR_OK) tr_job_forget_spoilt(job, err);
   tr_job_release(job);
   return code == TR_OK ? append_row(&p, rows, err) : code;
 }

@@ -181,6 +181,7 @@ tr_code tr_job_rescan(tr_job *job, const char *function, tr_buffer *start, int64
       code = reason.code;
     } else if (has_bundle == 0 || bundle.end.size == 0) {
       *is_complete = 1;
+      code = tr_job_check_states(job, err);
     } else {
       /* The search goes on behind the bundle as it was, whatever it is cut into. */
       code = tr_buffer_set(start, tr_buffer_bytes(&bundle.end), err);

@@ -69,6 +69,7 @@ static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
     code = tr_bundle_argument(function, arguments[1], &restriction, err);
     if (code == TR_OK) code = fill_from(job, &restriction, rows, err);
   }
+  if (code != TR_OK && job != NULL) tr_job_forget_spoilt(job, err);
   tr_restriction_free(&restriction);
   tr_job_release(job);
   return code;

@@ -200,5 +200,6 @@ tr_code tr_job_end(tr_job *job, const tr_job_transaction *transaction, tr_code c
   if (code == TR_OK) code = keep(job, transaction, err);
   if (code == TR_OK) return TR_OK;
   tr_code lost = take_back(job, transaction, err);
+  tr_job_forget_spoilt(job, err);
   return lost == TR_OK ? code : lost;
 }

@@ -351,6 +351,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan_text, 
   if (rc != SQLITE_OK || cursor->scan.restriction == NULL || cursor->scan.is_eof) return rc;
   if (find_bundle(cursor, job, &err) == TR_OK) return skip_others(cursor);
   tr_scan_cursor_stop(&cursor->scan);
+  tr_job_forget_spoilt(job, &err);
   return tr_vtab_error(base->pVtab, &err);
 }
 
@@ -391,6 +392,7 @@ static int check_integrity(sqlite3_vtab *vtab, const char *schema, const char *n
   tr_error err;
   tr_code code = tr_job_check_integrity(((job_table *)vtab)->job, &err);
   if (code == TR_OK) return SQLITE_OK;
+  tr_job_forget_spoilt(((job_table *)vtab)->job, &err);
   if (!tr_error_is_lasting(&err)) return tr_sqlite_code(&err);
   *message = sqlite3_mprintf("scan_job %s.%s: %s", schema, name, err.message);
   return *message == NULL ? SQLITE_NOMEM : SQLITE_OK;

@@ -35,6 +35,12 @@ static tr_code refuse_value(const tr_source_table *source, const char *function,
                       source->schema, source->name, name, kinds[value->type], reason);
 }
 
+/* Where a column of the key that is NOT NULL gives NULL it is SQLite's word for what an authorizer has it ignore. */
+static tr_code check_null(const tr_source_table *source, int column, tr_error *err) {
+  int is_not_null = source->columns[source->key.columns[column]].is_not_null;
+  return is_not_null ? tr_error_ignored(err, "a row's key cannot be read") : TR_OK;
+}
+
 /* A view of a value, without a copy where that can be had. */
 static tr_value view_of(const tr_source_table *source, sqlite3_value *value) {
   return source->is_utf8 ? tr_value_of_utf8(value) : tr_value_of_sqlite(value);
@@ -56,6 +62,7 @@ static tr_code encode_row(const tr_source_table *source, const char *function,
     }
     if (value.type == TR_NULL) {
       has_null = 1;
+      if (check_null(source, i, err) != TR_OK) return TR_HOST;
       if (!key->has_null_breaker) {
         return refuse_value(source, function, i, &value,
                             "and a unique index may hold many such: the primary key, without "
@@ -103,6 +110,7 @@ tr_code tr_key_of_row(const tr_source_table *source, const char *function,
       *key = value.bytes;
       return TR_OK;
     }
+    if (value.type == TR_NULL && check_null(source, 0, err) != TR_OK) return TR_HOST;
     return refuse_value(source, function, 0, &value,
                         "which a BLOB's bytes cannot stand for: use key(byte_key(...))", err);
   default: buffer->size = 0; code = encode_row(source, function, values, buffer, err);

@@ -43,7 +43,8 @@ struct tr_statement_reader {
   int parameter_count;
 
   sqlite3_stmt *stmt;
-  int is_proven; /* since it was prepared, the table has been seen to be what `source` says */
+  int is_proven;    /* since it was prepared, the table has been seen to be what `source` says */
+  int has_seen_key; /* since it was prepared, a key of the table has been read */
   sqlite3_stmt *version_stmt;
   shape shape;
   sqlite3_stmt *end_stmts[2]; /* for the table's first and its last key, once they were asked for */
@@ -216,6 +217,7 @@ static tr_code prepare(tr_statement_reader *reader, const shape *s, tr_error *er
   }
   reader->shape = *s;
   reader->is_proven = 0;
+  reader->has_seen_key = 0;
   reader->checked_rows = 0;
   reader->has_one_place = 0;
   return TR_OK;
@@ -422,6 +424,7 @@ static tr_code prove(tr_statement_reader *reader, tr_error *err) {
   sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 1);
   reader->is_proven = 1;
   if (is_prepared_again) {
+    reader->has_seen_key = 0;
     reader->checked_rows = 0;
     reader->has_one_place = 0;
   }
@@ -516,12 +519,38 @@ static int next_segment(tr_statement_reader *reader, tr_error *err) {
   return begin_segment(reader, err) == TR_OK ? 1 : -1;
 }
 
-int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position, tr_error *err) {
+/*
+** That a range has no row counts only if one could have been found: where an authorizer has the key's columns ignored
+** none is above any bound. So a key is read, which must be one. 0, or -1. (Of a key that may be NULL nothing can be said.)
+*/
+static int end_without_row(tr_statement_reader *reader, tr_error *err) {
+  tr_error reason = {0};
+  if (!reader->has_key || reader->has_seen_key) return 0;
+  int has_key = tr_statement_reader_end_key(reader, 1, &reader->key, NULL, &reason);
+  reader->has_seen_key = has_key == 1;
+  if (has_key >= 0 || reason.code == TR_INVALID_STATE) return 0;
+  if (err != NULL) *err = reason;
+  return -1;
+}
+
+/* What an authorizer had SQLite ignore stays so in a statement when the authorizer is gone. Returns -1. */
+static int forget_statements(tr_statement_reader *reader) {
+  sqlite3_finalize(reader->stmt);
+  reader->stmt = NULL;
+  for (int i = 0; i < 2; i++) {
+    sqlite3_finalize(reader->end_stmts[i]);
+    reader->end_stmts[i] = NULL;
+  }
+  return -1;
+}
+
+static int find_next(tr_statement_reader *reader, tr_position *position, tr_error *err) {
   int result = reader->segment < 0 ? 0 : 1;
   while (result == 1) {
     result = step(reader, err);
     if (result == 0) {
       result = next_segment(reader, err);
+      if (result == 0) result = end_without_row(reader, err);
       continue;
     }
     if (result < 0) break;
@@ -534,6 +563,7 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
       result = -1;
       break;
     }
+    reader->has_seen_key = 1;
     int place = place_in_range(reader, key);
     if (place == 0) continue;
     if (place < 0) {
@@ -545,6 +575,14 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
   }
   tr_statement_reader_reset(reader);
   return result;
+}
+
+int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position, tr_error *err) {
+  int result = find_next(reader, position, err);
+  if (result >= 0) return result;
+  int may_be_refused =
+      err == NULL || (err->code == TR_HOST && (err->host_code & 0xff) == SQLITE_AUTH);
+  return may_be_refused ? forget_statements(reader) : -1;
 }
 
 static tr_code read_last_rowid(tr_statement_reader *reader, int64_t *rowid, tr_error *err) {
