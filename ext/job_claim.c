@@ -48,9 +48,9 @@ static int find_expired(tr_job *job, const tr_moment *now, tr_bundle *range, tr_
   return -1;
 }
 
-static int find_largest(tr_job *job, tr_bundle *range, tr_error *err) {
+static int find_pending(tr_job *job, tr_job_sql which, tr_bundle *range, tr_error *err) {
   sqlite3_stmt *stmt;
-  if (tr_job_statement(job, TR_BUNDLE_LARGEST, &stmt, err) != TR_OK) return -1;
+  if (tr_job_statement(job, which, &stmt, err) != TR_OK) return -1;
   return tr_bundle_step(job, stmt, range, err);
 }
 
@@ -251,14 +251,13 @@ static int find_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *r
                       tr_error *err) {
   int is_found = s->given_up == 0 ? find_expired(job, now, range, err) : 0;
   s->is_expired = is_found == 1;
-  if (is_found == 0 && !s->skips_fresh) {
-    is_found = tr_bundle_find_fresh(job, range, err) == TR_OK ? 1 : -1;
-  }
-  if (is_found == 0) is_found = find_largest(job, range, err);
+  if (is_found == 0 && !s->skips_fresh) is_found = find_pending(job, TR_BUNDLE_FRESH, range, err);
+  if (is_found == 0) is_found = find_pending(job, TR_BUNDLE_LARGEST, range, err);
   if (is_found == 0 && s->given_up > 0) {
     is_found = find_expired(job, now, range, err);
     s->is_expired = is_found == 1;
   }
+  if (is_found == 0 && !s->skips_fresh && tr_job_check_states(job, err) != TR_OK) return -1;
   return is_found;
 }
 
