@@ -420,6 +420,8 @@ static int compare_reversed(void *unused, int a_size, const void *a, int b_size,
 static void open_database(void) {
   static const char *const encodings[] = {"UTF-8", "UTF-8", "UTF-16le"};
   db = database_open(":memory:", 0);
+  /* SQLite 3.38 to 3.40 may lose rows whose texts differ in length under RTRIM, by its Bloom filter. */
+  database_must(db, "PRAGMA automatic_index = off");
   char *pragma = sqlite3_mprintf("PRAGMA encoding = '%s'", PICK(encodings));
   database_must(db, pragma);
   sqlite3_free(pragma);
