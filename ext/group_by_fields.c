@@ -55,6 +55,7 @@ typedef struct group_cursor {
   tr_group_condition *conditions; /* of the result */
   int condition_count;
   int was_in_vain;     /* the last conditions did not save a scan of the whole table */
+  int is_written;      /* whether its statement writes to the source; -1: not asked yet */
   uint64_t equal_keys; /* those that an = compares, a bit each */
   tr_grouping_cursor at;
   const tr_group *group; /* NULL: the end */
@@ -250,7 +251,7 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
   (void)table;
   group_cursor *made = tr_malloc(sizeof *made);
   if (made == NULL) return SQLITE_NOMEM;
-  *made = (group_cursor){.result = NULL};
+  *made = (group_cursor){.is_written = -1};
   *cursor = &made->base;
   return SQLITE_OK;
 }
@@ -328,6 +329,14 @@ static int filter_whole(group_cursor *cursor, group_vtab *vtab, char *text, int 
   return SQLITE_OK;
 }
 
+/* Asked once: a cursor lives no longer than its statement, whose program says it. */
+static int is_source_written(group_cursor *cursor, const group_vtab *vtab) {
+  if (cursor->is_written < 0) {
+    cursor->is_written = tr_source_is_written(&vtab->plan.source, vtab->db);
+  }
+  return cursor->is_written;
+}
+
 /* Makes the groups that the cursor's conditions ask for. */
 static tr_code make_groups(group_cursor *cursor, group_vtab *vtab, uint64_t outputs,
                            tr_error *err) {
@@ -361,7 +370,7 @@ static int filter_created(group_cursor *cursor, group_vtab *vtab, int are_fixed,
   int count = 0;
   tr_error err = {0};
   tr_code code = TR_OK;
-  if (are_fixed || !tr_source_is_written(&vtab->plan.source, vtab->db)) {
+  if (are_fixed || !is_source_written(cursor, vtab)) {
     code = tr_group_conditions_read(vtab->db, cursor->plan, rest, argv, argc, &conditions, &count,
                                     &err);
   }

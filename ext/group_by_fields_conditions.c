@@ -11,11 +11,13 @@
 /* More values than this in an IN are left to SQLite. */
 #define MAX_VALUES 1000
 
+static void free_values(tr_group_condition *condition) {
+  for (int i = 0; i < condition->value_count; i++) sqlite3_value_free(condition->values[i]);
+  tr_free(condition->values);
+}
+
 void tr_group_conditions_free(tr_group_condition *conditions, int count) {
-  for (int i = 0; i < count; i++) {
-    for (int j = 0; j < conditions[i].value_count; j++) sqlite3_value_free(conditions[i].values[j]);
-    tr_free(conditions[i].values);
-  }
+  for (int i = 0; i < count; i++) free_values(&conditions[i]);
   tr_free(conditions);
 }
 
@@ -76,8 +78,7 @@ static tr_code read_condition(sqlite3 *db, const tr_group_plan *plan, long term,
   else if (!is_null_test)
     code = append_value(condition, value, err);
   if (code == TR_OK && !is_to_pass_on(plan, condition)) {
-    for (int j = 0; j < condition->value_count; j++) sqlite3_value_free(condition->values[j]);
-    tr_free(condition->values);
+    free_values(condition);
     --*count;
   }
   return code;

@@ -353,18 +353,25 @@ static void no_number_is_given_twice(void **state) {
   close_database(db);
 }
 
+/* A job whose bundle was claimed `count` times, and once more, with `text`, in a transaction that is open. */
+static sqlite3 *claim_again_after(const char *count, char text[200]) {
+  char sql[200];
+  sqlite3 *db = in_memory(5, "");
+  claim(db, "w", 5, 0);
+  snprintf(sql, sizeof sql, "UPDATE job_bundles SET claims = %s WHERE state = 'claimed'; BEGIN",
+           count);
+  database_must(db, sql);
+  snprintf(text, 200, "%s", claim(db, "w", 5, 0));
+  return db;
+}
+
 /* Counts that are too great for the number stay at the greatest, and the claims are told apart all the same. */
 static void any_count_of_claims_has_its_number(void **state) {
   (void)state;
   static const char *const counts[] = {"8189", "8190", "8191", "1 << 40", "(1 << 53) - 2"};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-    char sql[200], first[200], second[200];
-    sqlite3 *db = in_memory(5, "");
-    claim(db, "w", 5, 0);
-    snprintf(sql, sizeof sql, "UPDATE job_bundles SET claims = %s WHERE state = 'claimed'; BEGIN",
-             counts[i]);
-    database_must(db, sql);
-    snprintf(first, sizeof first, "%s", claim(db, "w", 5, 0));
+    char first[200], second[200];
+    sqlite3 *db = claim_again_after(counts[i], first);
     database_must(db, "ROLLBACK; BEGIN");
     snprintf(second, sizeof second, "%s", claim(db, "w", 5, 0));
     assert_same_bundle(second, first);
@@ -380,13 +387,8 @@ static void a_lease_that_ran_out_is_not_said_to_be_rolled_back(void **state) {
   (void)state;
   static const char *const counts[] = {"9", "8190", "9000"};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-    char sql[200], first[200], second[200];
-    sqlite3 *db = in_memory(5, "");
-    claim(db, "w", 5, 0);
-    snprintf(sql, sizeof sql, "UPDATE job_bundles SET claims = %s WHERE state = 'claimed'; BEGIN",
-             counts[i]);
-    database_must(db, sql);
-    snprintf(first, sizeof first, "%s", claim(db, "w", 5, 0));
+    char first[200], second[200];
+    sqlite3 *db = claim_again_after(counts[i], first);
     database_must(db, "COMMIT; BEGIN");
     snprintf(second, sizeof second, "%s", claim(db, "w", 5, 60));
     database_must(db, "COMMIT");
