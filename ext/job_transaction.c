@@ -15,9 +15,7 @@ typedef enum writer { NOBODY, CALLER, ANOTHER } writer;
 */
 static writer find_writer(sqlite3 *db) {
   writer found = NOBODY;
-  for (sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL); stmt != NULL;
-       stmt = sqlite3_next_stmt(db, stmt)) {
-    if (!sqlite3_stmt_busy(stmt) || sqlite3_stmt_readonly(stmt)) continue;
+  for (sqlite3_stmt *stmt = NULL; (stmt = tr_next_writing(db, stmt)) != NULL;) {
     if (sqlite3_data_count(stmt) > 0) return ANOTHER;
     found = CALLER;
   }

@@ -56,8 +56,8 @@ int tr_source_is_written(const tr_source_table *source, sqlite3 *db) {
   if (!tr_is_writing(db)) return 0;
   if (source->kind == TR_SOURCE_VIEW || source->kind == TR_SOURCE_VIRTUAL) return 1;
   if (!find_place(source, db, &there)) return 1;
-  for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
-    if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s) && writes_to(db, s, &there)) return 1;
+  for (sqlite3_stmt *s = NULL; (s = tr_next_writing(db, s)) != NULL;) {
+    if (writes_to(db, s, &there)) return 1;
   }
   return 0;
 }

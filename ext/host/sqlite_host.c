@@ -582,11 +582,16 @@ void tr_sql_append_table(sqlite3_str *sql, const char *schema, const char *name)
   tr_sql_append_identifier(sql, name);
 }
 
+sqlite3_stmt *tr_next_writing(sqlite3 *db, sqlite3_stmt *after) {
+  sqlite3_stmt *stmt = after;
+  do {
+    stmt = sqlite3_next_stmt(db, stmt);
+  } while (stmt != NULL && (!sqlite3_stmt_busy(stmt) || sqlite3_stmt_readonly(stmt)));
+  return stmt;
+}
+
 int tr_is_writing(sqlite3 *db) {
-  for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
-    if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s)) return 1;
-  }
-  return 0;
+  return tr_next_writing(db, NULL) != NULL;
 }
 
 tr_code tr_sql_prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **stmt, tr_error *err) {

@@ -173,6 +173,9 @@ tr_code tr_argument_blob(const char *function, const char *argument, sqlite3_val
 /* Whether a statement of the connection is in the middle of writing: the one that calls us, or another. */
 int tr_is_writing(sqlite3 *db);
 
+/* Those statements one after another, from NULL on; NULL behind the last. */
+sqlite3_stmt *tr_next_writing(sqlite3 *db, sqlite3_stmt *after);
+
 /* --- SQL text ----------------------------------------------------------------------------- */
 
 /* A number that is a macro, as text. */

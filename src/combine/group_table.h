@@ -77,7 +77,10 @@ void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
                                   const tr_group_row *row);
 int tr_group_table_has_looks(const tr_group_table *table);
 
-/* Whether the keys of all groups give the values back as they are, so that a row of which that is true cannot look different. */
+/*
+** Whether the keys of all groups give the values back as they are: a row of which that is true, too, cannot look
+** different.
+*/
 int tr_group_table_is_plain(const tr_group_table *table);
 
 /*
