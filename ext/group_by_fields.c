@@ -7,31 +7,21 @@
 **     has them as two JSON objects; its plan is made from the hidden columns by every scan.
 **
 ** xBestIndex takes terms on key fields for the inner statement, and notes which aggregates are
-** looked at; xFilter runs the plan (group_by_fields_run.h), the rest walks the groups. Terms are checked
-** by SQLite once more, so what is passed on must only keep all rows of every group that can pass.
-**
-** Scanned again and again (as the inner side of a join), a cursor keeps the groups of its first scan
-** without conditions, unless the conditions let SQLite use an index.
+** looked at. Terms are checked by SQLite once more, so what is passed on must only keep all rows of every
+** group that can pass. A cursor's scan (group_by_fields_scan.h) makes the groups and walks them.
 */
-#include <stdlib.h>
-
 #include "base/json.h"
 #include "base/memory.h"
-#include "group_by_fields_conditions.h"
+#include "group_by_fields_scan.h"
 #include "host/collation.h"
-#include "host/hidden_arguments.h"
 #include "host/in_lists.h"
 #include "host/key_constraints.h"
 #include "host/schema_freshness.h"
-#include "host/source_writes.h"
 #include "parallel_group.h"
 #include "surfaces.h"
 
 /* The ad hoc form's columns; the hidden ones are arguments. */
-enum { KEY, VALUE, SOURCE, BY, AGGREGATES, WHERE_TERMS, WORKERS };
-#define ARGUMENT_COUNT 5
-static const char *const argument_names[ARGUMENT_COUNT] = {"source", "by", "aggregates",
-                                                           "where_terms", "workers"};
+enum { KEY, VALUE, SOURCE };
 static const char ad_hoc_declaration[] = "CREATE TABLE x(key, value, source HIDDEN, \"by\" HIDDEN, "
                                          "aggregates HIDDEN, where_terms HIDDEN, "
                                          "workers HIDDEN)";
@@ -47,19 +37,7 @@ typedef struct group_vtab {
 
 typedef struct group_cursor {
   sqlite3_vtab_cursor base;
-  tr_kept_arguments arguments; /* of the ad hoc form */
-  tr_group_plan ad_hoc_plan;
-  const tr_group_plan *plan;
-  tr_group_result *result;
-  int is_whole;                   /* the result has all groups: conditions or not, it will do */
-  tr_group_condition *conditions; /* of the result */
-  int condition_count;
-  int was_in_vain;     /* the last conditions did not save a scan of the whole table */
-  int is_written;      /* whether its statement writes to the source; -1: not asked yet */
-  uint64_t equal_keys; /* those that an = compares, a bit each */
-  tr_grouping_cursor at;
-  const tr_group *group; /* NULL: the end */
-  int is_one;            /* it was found, and no other comes */
+  tr_group_scan *scan;
 } group_cursor;
 
 /* --- creating ----------------------------------------------------------------------------------- */
@@ -164,10 +142,6 @@ static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
   return used;
 }
 
-/*
-** The plan of a scan is text: the outputs as a number, then the conditions (group_by_fields_conditions.h); and a number: 1
-** where they compare with the same values in every scan of a statement.
-*/
 static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   const tr_group_plan *plan = &vtab->plan;
   tr_parallel_group_note(vtab->host, plan->source.schema);
@@ -213,21 +187,20 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   return SQLITE_OK;
 }
 
-/* The arguments of the ad hoc form: bit i of the plan's number says that argument i is given. */
 static int best_index_ad_hoc(sqlite3_vtab *vtab, sqlite3_index_info *info) {
-  static const tr_hidden_arguments arguments = {TR_GROUP_FUNCTION, argument_names, SOURCE,
-                                                ARGUMENT_COUNT, -1};
+  static const tr_hidden_arguments arguments = {TR_GROUP_FUNCTION, tr_group_argument_names, SOURCE,
+                                                TR_GROUP_ARGUMENTS, -1};
   int rc = tr_hidden_arguments_check(&arguments, vtab, info);
   if (rc != SQLITE_OK) return rc;
-  int position[ARGUMENT_COUNT], count = 0;
-  for (int i = 0; i < ARGUMENT_COUNT; i++) position[i] = -1;
+  int position[TR_GROUP_ARGUMENTS], count = 0;
+  for (int i = 0; i < TR_GROUP_ARGUMENTS; i++) position[i] = -1;
   for (int i = 0; i < info->nConstraint; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     if (c->iColumn < SOURCE || c->op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
     if (!c->usable) return SQLITE_CONSTRAINT;
     position[c->iColumn - SOURCE] = i;
   }
-  for (int i = 0; i < ARGUMENT_COUNT; i++) {
+  for (int i = 0; i < TR_GROUP_ARGUMENTS; i++) {
     if (position[i] < 0) continue;
     info->aConstraintUsage[position[i]].argvIndex = ++count;
     info->aConstraintUsage[position[i]].omit = 1;
@@ -235,7 +208,7 @@ static int best_index_ad_hoc(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   }
   info->estimatedCost = 1e6;
   info->estimatedRows = 1000;
-  tr_hidden_arguments_weigh(info, SOURCE, 0, ARGUMENT_COUNT, 1);
+  tr_hidden_arguments_weigh(info, SOURCE, 0, TR_GROUP_ARGUMENTS, 1);
   return SQLITE_OK;
 }
 
@@ -248,210 +221,56 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
 /* --- scanning --------------------------------------------------------------------------------------- */
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
-  (void)table;
+  group_vtab *vtab = (group_vtab *)table;
   group_cursor *made = tr_malloc(sizeof *made);
   if (made == NULL) return SQLITE_NOMEM;
-  *made = (group_cursor){.is_written = -1};
+  *made = (group_cursor){
+      .scan = tr_group_scan_create(vtab->host, vtab->is_ad_hoc ? NULL : &vtab->plan)};
+  if (made->scan == NULL) {
+    tr_free(made);
+    return SQLITE_NOMEM;
+  }
   *cursor = &made->base;
   return SQLITE_OK;
 }
 
-static void drop_result(group_cursor *cursor) {
-  tr_group_conditions_free(cursor->conditions, cursor->condition_count);
-  cursor->conditions = NULL;
-  cursor->condition_count = 0;
-  tr_group_result_free(cursor->result);
-  cursor->result = NULL;
-  cursor->group = NULL;
-}
-
 static int close_cursor(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
-  drop_result(cursor);
-  tr_group_plan_free(&cursor->ad_hoc_plan);
-  tr_kept_arguments_free(&cursor->arguments);
+  tr_group_scan_free(cursor->scan);
   tr_free(cursor);
   return SQLITE_OK;
 }
 
-/*
-** Whether the group is NULL where an = compares. It cannot pass then, but before 3.38 SQLite, which has a scan for
-** each value of an IN, lets it when it looks at the row again.
-*/
-static int is_null_where_equal(const group_cursor *cursor) {
-  for (int i = 0; i < cursor->plan->key_count && i < TR_GROUP_MOST_CONDITIONS; i++) {
-    if (!(cursor->equal_keys >> i & 1)) continue;
-    if (tr_group_result_key(cursor->result, cursor->group, i).type == TR_NULL) return 1;
-  }
-  return 0;
+static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
+                  sqlite3_value **argv) {
+  tr_error err = {0};
+  tr_group_scan *scan = ((group_cursor *)base)->scan;
+  tr_code code = tr_group_scan_begin(scan, number, text, argc, argv, &err);
+  return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
 
 static int next(sqlite3_vtab_cursor *base) {
-  group_cursor *cursor = (group_cursor *)base;
   tr_error err;
-  int has_next;
-  if (cursor->is_one) {
-    cursor->group = NULL;
-    return SQLITE_OK;
-  }
-  do {
-    has_next = tr_group_result_next(cursor->result, &cursor->at, &cursor->group, &err);
-  } while (has_next == 1 && cursor->equal_keys != 0 && is_null_where_equal(cursor));
-  return has_next >= 0 ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
+  tr_code code = tr_group_scan_next(((group_cursor *)base)->scan, &err);
+  return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
 
 static int eof(sqlite3_vtab_cursor *base) {
-  return ((group_cursor *)base)->group == NULL;
-}
-
-static int rewind_groups(group_cursor *cursor) {
-  cursor->is_one = 0;
-  cursor->at = (tr_grouping_cursor){0};
-  return next(&cursor->base);
-}
-
-/* Finds a group, or walks all, in a result that has all of them. */
-static int filter_whole(group_cursor *cursor, group_vtab *vtab, char *text, int argc,
-                        sqlite3_value **argv) {
-  tr_group_condition *conditions = NULL;
-  int count = 0, found = 0;
-  tr_error err = {0};
-  if (cursor->equal_keys == 0) return rewind_groups(cursor);
-  tr_code code =
-      tr_group_conditions_read(vtab->db, cursor->plan, text, argv, argc, &conditions, &count, &err);
-  if (code == TR_OK) {
-    found = tr_group_result_find(cursor->result, conditions, count, &cursor->group, &err);
-  }
-  tr_group_conditions_free(conditions, count);
-  if (code != TR_OK || found < 0) return tr_vtab_error(&vtab->base, &err);
-  if (!found) return rewind_groups(cursor);
-  cursor->is_one = 1;
-  return SQLITE_OK;
-}
-
-/* Asked once: a cursor lives no longer than its statement, whose program says it. */
-static int is_source_written(group_cursor *cursor, const group_vtab *vtab) {
-  if (cursor->is_written < 0) {
-    cursor->is_written = tr_source_is_written(&vtab->plan.source, vtab->db);
-  }
-  return cursor->is_written;
-}
-
-/* Makes the groups that the cursor's conditions ask for. */
-static tr_code make_groups(group_cursor *cursor, group_vtab *vtab, uint64_t outputs,
-                           tr_error *err) {
-  tr_group_request request = {outputs, cursor->conditions, cursor->condition_count};
-  int scanned_whole = 0;
-  if (tr_source_table_is_current(&vtab->plan.source, vtab->db, TR_GROUP_FUNCTION, err) != 1) {
-    return err->code;
-  }
-  tr_code code =
-      tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, err);
-  cursor->is_whole = request.condition_count == 0;
-  cursor->was_in_vain = request.condition_count > 0 && scanned_whole;
-  return code;
-}
-
-/*
-** A result that has all groups, or those that are asked for, serves for the rest of the statement. In one that writes to
-** the source it must: what it wrote meanwhile is not to be read. So there conditions that may be others the next time
-** are not passed on.
-*/
-static int filter_created(group_cursor *cursor, group_vtab *vtab, int are_fixed, const char *text,
-                          int argc, sqlite3_value **argv) {
-  char *rest;
-  uint64_t outputs = strtoull(text, &rest, 10);
-  cursor->plan = &vtab->plan;
-  cursor->equal_keys = tr_group_conditions_equal_keys(rest, argc);
-  if (cursor->result != NULL && cursor->is_whole) {
-    return filter_whole(cursor, vtab, rest, argc, argv);
-  }
-  tr_group_condition *conditions = NULL;
-  int count = 0;
-  tr_error err = {0};
-  tr_code code = TR_OK;
-  if (are_fixed || !is_source_written(cursor, vtab)) {
-    code = tr_group_conditions_read(vtab->db, cursor->plan, rest, argv, argc, &conditions, &count,
-                                    &err);
-  }
-  int is_same =
-      code == TR_OK && cursor->result != NULL &&
-      tr_group_conditions_are_same(conditions, count, cursor->conditions, cursor->condition_count);
-  if (is_same || cursor->was_in_vain) {
-    tr_group_conditions_free(conditions, count);
-    conditions = NULL;
-    count = 0;
-  }
-  if (is_same) return rewind_groups(cursor);
-  drop_result(cursor);
-  cursor->conditions = conditions;
-  cursor->condition_count = count;
-  if (code == TR_OK) code = make_groups(cursor, vtab, outputs, &err);
-  if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
-  return cursor->is_whole ? filter_whole(cursor, vtab, rest, argc, argv) : rewind_groups(cursor);
-}
-
-static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call, tr_error *err) {
-  tr_bytes *const texts[ARGUMENT_COUNT - 1] = {&call->source, &call->by, &call->aggregates,
-                                               &call->where};
-  *call = (tr_group_call){.has_workers = 0};
-  for (int i = 0; i < ARGUMENT_COUNT; i++) {
-    sqlite3_value *value = arguments->values[i];
-    if (value == NULL || (sqlite3_value_type(value) == SQLITE_NULL && i > 0)) continue;
-    tr_code code;
-    if (i < ARGUMENT_COUNT - 1) {
-      code = tr_argument_text(TR_GROUP_FUNCTION, argument_names[i], value, texts[i], err);
-    } else {
-      code = tr_argument_integer(TR_GROUP_FUNCTION, argument_names[i], value, &call->workers, err);
-      call->has_workers = 1;
-    }
-    if (code != TR_OK) return code;
-  }
-  if (arguments->values[0] != NULL) return TR_OK;
-  return tr_error_set(err, TR_INVALID_ARGUMENT,
-                      TR_GROUP_FUNCTION "(): argument source is missing: the name of a table");
-}
-
-static int filter_ad_hoc(group_cursor *cursor, group_vtab *vtab, int given, sqlite3_value **argv) {
-  drop_result(cursor);
-  tr_group_plan_free(&cursor->ad_hoc_plan);
-  cursor->plan = &cursor->ad_hoc_plan;
-  tr_group_call call;
-  tr_error err = {0};
-  int scanned_whole;
-  tr_group_request request = {.outputs = UINT64_MAX};
-  tr_code code = tr_kept_arguments_set(&cursor->arguments, given, argv, &err);
-  if (code == TR_OK) code = read_call(&cursor->arguments, &call, &err);
-  if (code == TR_OK) code = tr_group_plan_of_call(&cursor->ad_hoc_plan, vtab->host, &call, &err);
-  if (code == TR_OK) {
-    code = tr_group_run(vtab->host, cursor->plan, &request, &cursor->result, &scanned_whole, &err);
-  }
-  if (code != TR_OK) return tr_vtab_error(&vtab->base, &err);
-  return rewind_groups(cursor);
-}
-
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-                  sqlite3_value **argv) {
-  group_cursor *cursor = (group_cursor *)base;
-  group_vtab *vtab = (group_vtab *)base->pVtab;
-  /* Before anything of ours reads the file: what was noted when the statement was prepared may be old. */
-  tr_parallel_group_note(vtab->host, vtab->is_ad_hoc ? "main" : vtab->plan.source.schema);
-  return vtab->is_ad_hoc ? filter_ad_hoc(cursor, vtab, plan, argv)
-                         : filter_created(cursor, vtab, plan, text, argc, argv);
+  return ((group_cursor *)base)->scan->group == NULL;
 }
 
 /* --- columns ------------------------------------------------------------------------------------------ */
 
-static int give_output(const group_cursor *cursor, sqlite3_context *context, int index) {
+static tr_code give_output(const tr_group_scan *scan, sqlite3_context *context, int index,
+                           tr_error *err) {
   tr_combine_output output = {0};
-  tr_error err;
-  tr_code code = tr_group_result_output(cursor->result, cursor->group, index, &output, &err);
+  tr_code code = tr_group_result_output(scan->result, scan->group, index, &output, err);
   if (code == TR_OK) {
     tr_result_value(context, &output.value);
     if (output.is_json) sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
   }
   tr_combine_output_free(&output);
-  return code == TR_OK ? SQLITE_OK : tr_vtab_error(cursor->base.pVtab, &err);
+  return code;
 }
 
 static tr_code append_member(tr_buffer *json, const char *name, const tr_value *value, int is_json,
@@ -464,23 +283,23 @@ static tr_code append_member(tr_buffer *json, const char *name, const tr_value *
                  : tr_json_append_value(json, value, err);
 }
 
-static tr_code append_key_members(const group_cursor *cursor, tr_buffer *json, tr_error *err) {
+static tr_code append_key_members(const tr_group_scan *scan, tr_buffer *json, tr_error *err) {
   tr_code code = TR_OK;
-  for (int i = 0; i < cursor->plan->key_count && code == TR_OK; i++) {
-    tr_value value = tr_group_result_key(cursor->result, cursor->group, i);
-    code = append_member(json, cursor->plan->keys[i].name, &value, 0, err);
+  for (int i = 0; i < scan->plan->key_count && code == TR_OK; i++) {
+    tr_value value = tr_group_result_key(scan->result, scan->group, i);
+    code = append_member(json, scan->plan->keys[i].name, &value, 0, err);
   }
   return code;
 }
 
-static tr_code append_value_members(const group_cursor *cursor, tr_buffer *json, tr_error *err) {
+static tr_code append_value_members(const tr_group_scan *scan, tr_buffer *json, tr_error *err) {
   tr_code code = TR_OK;
-  for (int i = 0; i < cursor->plan->output_count && code == TR_OK; i++) {
+  for (int i = 0; i < scan->plan->output_count && code == TR_OK; i++) {
     tr_combine_output output = {0};
-    code = tr_group_result_output(cursor->result, cursor->group, i, &output, err);
+    code = tr_group_result_output(scan->result, scan->group, i, &output, err);
     int is_json = output.is_json && output.value.type == TR_TEXT;
     if (code == TR_OK) {
-      code = append_member(json, cursor->plan->outputs[i].name, &output.value, is_json, err);
+      code = append_member(json, scan->plan->outputs[i].name, &output.value, is_json, err);
     }
     tr_combine_output_free(&output);
   }
@@ -488,32 +307,42 @@ static tr_code append_value_members(const group_cursor *cursor, tr_buffer *json,
 }
 
 /* A column of the ad hoc form. */
-static int give_object(const group_cursor *cursor, sqlite3_context *context, int column) {
+static tr_code give_object(const tr_group_scan *scan, sqlite3_context *context, int column,
+                           tr_error *err) {
   if (column >= SOURCE) {
-    sqlite3_value *argument = cursor->arguments.values[column - SOURCE];
+    sqlite3_value *argument = scan->arguments.values[column - SOURCE];
     if (argument != NULL) sqlite3_result_value(context, argument);
-    return SQLITE_OK;
+    return TR_OK;
   }
   tr_buffer json = {0};
-  tr_error err;
-  tr_code code = tr_buffer_append_byte(&json, '{', &err);
-  if (code == TR_OK && column == KEY) code = append_key_members(cursor, &json, &err);
-  if (code == TR_OK && column == VALUE) code = append_value_members(cursor, &json, &err);
-  if (code == TR_OK) code = tr_buffer_append_byte(&json, '}', &err);
+  tr_code code = tr_buffer_append_byte(&json, '{', err);
+  if (code == TR_OK && column == KEY) code = append_key_members(scan, &json, err);
+  if (code == TR_OK && column == VALUE) code = append_value_members(scan, &json, err);
+  if (code == TR_OK) code = tr_buffer_append_byte(&json, '}', err);
   if (code == TR_OK) tr_result_json(context, &json);
   tr_buffer_free(&json);
-  return code == TR_OK ? SQLITE_OK : tr_vtab_error(cursor->base.pVtab, &err);
+  return code;
+}
+
+static tr_code give_key(const tr_group_scan *scan, sqlite3_context *context, int key) {
+  tr_value value = tr_group_result_key(scan->result, scan->group, key);
+  tr_result_value(context, &value);
+  return TR_OK;
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index) {
-  group_cursor *cursor = (group_cursor *)base;
-  if (((group_vtab *)base->pVtab)->is_ad_hoc) return give_object(cursor, context, index);
-  if (index >= cursor->plan->key_count) {
-    return give_output(cursor, context, index - cursor->plan->key_count);
+  const tr_group_scan *scan = ((group_cursor *)base)->scan;
+  int key_count = scan->plan->key_count;
+  tr_error err;
+  tr_code code;
+  if (((group_vtab *)base->pVtab)->is_ad_hoc) {
+    code = give_object(scan, context, index, &err);
+  } else if (index < key_count) {
+    code = give_key(scan, context, index);
+  } else {
+    code = give_output(scan, context, index - key_count, &err);
   }
-  tr_value value = tr_group_result_key(cursor->result, cursor->group, index);
-  tr_result_value(context, &value);
-  return SQLITE_OK;
+  return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
 
 /*
@@ -521,9 +350,9 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 ** it which rows of the scans for `a = 1 OR b = 2` are the same. It is a hash of 64 bits.
 */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid_out) {
-  const group_cursor *cursor = (const group_cursor *)base;
+  const tr_group_scan *scan = ((const group_cursor *)base)->scan;
   uint64_t seed = ((const group_vtab *)base->pVtab)->seed;
-  *rowid_out = (sqlite3_int64)tr_group_identity(cursor->group, seed + cursor->arguments.hash);
+  *rowid_out = (sqlite3_int64)tr_group_identity(scan->group, seed + scan->arguments.hash);
   return SQLITE_OK;
 }
 

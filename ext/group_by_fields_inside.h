@@ -41,8 +41,8 @@ struct tr_group_result {
   tr_grouping *grouping;
   tr_host *uncounted; /* whose report does not know yet how many groups there are; NULL: none */
   int64_t began;      /* of that report */
-  unsigned char
-      *key_types; /* by field, a bit for each tr_type that its groups have; 0: not known yet */
+  /* By field, a bit for each tr_type that its groups have; 0: not known yet. */
+  unsigned char *key_types;
 };
 
 /* What is only needed while rows come in. */

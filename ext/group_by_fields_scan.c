@@ -1,0 +1,196 @@
+/*
+** Making groups, keeping them for the next scan, and walking them.
+*/
+#include "group_by_fields_scan.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "group_by_fields_conditions.h"
+#include "host/source_writes.h"
+#include "parallel_group.h"
+
+const char *const tr_group_argument_names[TR_GROUP_ARGUMENTS] = {"source", "by", "aggregates",
+                                                                 "where_terms", "workers"};
+
+tr_group_scan *tr_group_scan_create(tr_host *host, tr_group_plan *plan) {
+  tr_group_scan *scan = tr_malloc(sizeof *scan);
+  if (scan == NULL) return NULL;
+  *scan = (tr_group_scan){.host = host, .plan = plan, .is_written = -1};
+  if (plan == NULL) scan->plan = &scan->ad_hoc_plan;
+  return scan;
+}
+
+static void drop_result(tr_group_scan *scan) {
+  tr_group_conditions_free(scan->conditions, scan->condition_count);
+  scan->conditions = NULL;
+  scan->condition_count = 0;
+  tr_group_result_free(scan->result);
+  scan->result = NULL;
+  scan->group = NULL;
+}
+
+void tr_group_scan_free(tr_group_scan *scan) {
+  if (scan == NULL) return;
+  drop_result(scan);
+  tr_group_plan_free(&scan->ad_hoc_plan);
+  tr_kept_arguments_free(&scan->arguments);
+  tr_free(scan);
+}
+
+/* --- walking ---------------------------------------------------------------------------------- */
+
+/*
+** Whether the group is NULL where an = compares. It cannot pass then, but before 3.38 SQLite, which has a scan for
+** each value of an IN, lets it when it looks at the row again.
+*/
+static int is_null_where_equal(const tr_group_scan *scan) {
+  for (int i = 0; i < scan->plan->key_count && i < TR_GROUP_MOST_CONDITIONS; i++) {
+    if (!(scan->equal_keys >> i & 1)) continue;
+    if (tr_group_result_key(scan->result, scan->group, i).type == TR_NULL) return 1;
+  }
+  return 0;
+}
+
+tr_code tr_group_scan_next(tr_group_scan *scan, tr_error *err) {
+  int has_next;
+  if (scan->is_one) {
+    scan->group = NULL;
+    return TR_OK;
+  }
+  do {
+    has_next = tr_group_result_next(scan->result, &scan->at, &scan->group, err);
+  } while (has_next == 1 && scan->equal_keys != 0 && is_null_where_equal(scan));
+  return has_next >= 0 ? TR_OK : err->code;
+}
+
+static tr_code rewind_groups(tr_group_scan *scan, tr_error *err) {
+  scan->is_one = 0;
+  scan->at = (tr_grouping_cursor){0};
+  return tr_group_scan_next(scan, err);
+}
+
+/* Finds a group, or walks all, in a result that has all of them. */
+static tr_code begin_whole(tr_group_scan *scan, char *text, int argc, sqlite3_value **argv,
+                           tr_error *err) {
+  tr_group_condition *conditions = NULL;
+  int count = 0, found = 0;
+  if (scan->equal_keys == 0) return rewind_groups(scan, err);
+  tr_code code = tr_group_conditions_read(tr_host_db(scan->host), scan->plan, text, argv, argc,
+                                          &conditions, &count, err);
+  if (code == TR_OK) {
+    found = tr_group_result_find(scan->result, conditions, count, &scan->group, err);
+  }
+  tr_group_conditions_free(conditions, count);
+  if (code != TR_OK || found < 0) return err->code;
+  if (!found) return rewind_groups(scan, err);
+  scan->is_one = 1;
+  return TR_OK;
+}
+
+/* --- a created table ---------------------------------------------------------------------------- */
+
+/* Asked once: a scan lives no longer than its statement, whose program says it. */
+static int is_source_written(tr_group_scan *scan) {
+  if (scan->is_written < 0) {
+    scan->is_written = tr_source_is_written(&scan->plan->source, tr_host_db(scan->host));
+  }
+  return scan->is_written;
+}
+
+/* Makes the groups that the scan's conditions ask for. */
+static tr_code make_groups(tr_group_scan *scan, uint64_t outputs, tr_error *err) {
+  tr_group_request request = {outputs, scan->conditions, scan->condition_count};
+  int scanned_whole = 0;
+  if (tr_source_table_is_current(&scan->plan->source, tr_host_db(scan->host), TR_GROUP_FUNCTION,
+                                 err) != 1) {
+    return err->code;
+  }
+  tr_code code = tr_group_run(scan->host, scan->plan, &request, &scan->result, &scanned_whole, err);
+  scan->is_whole = request.condition_count == 0;
+  scan->was_in_vain = request.condition_count > 0 && scanned_whole;
+  return code;
+}
+
+/*
+** A result that has all groups, or those that are asked for, serves for the rest of the statement. In one that writes to
+** the source it must: what it wrote meanwhile is not to be read. So there conditions that may be others the next time
+** are not passed on.
+*/
+static tr_code begin_created(tr_group_scan *scan, int are_fixed, const char *text, int argc,
+                             sqlite3_value **argv, tr_error *err) {
+  char *rest;
+  uint64_t outputs = strtoull(text, &rest, 10);
+  scan->equal_keys = tr_group_conditions_equal_keys(rest, argc);
+  if (scan->result != NULL && scan->is_whole) return begin_whole(scan, rest, argc, argv, err);
+  tr_group_condition *conditions = NULL;
+  int count = 0;
+  tr_code code = TR_OK;
+  if (are_fixed || !is_source_written(scan)) {
+    code = tr_group_conditions_read(tr_host_db(scan->host), scan->plan, rest, argv, argc,
+                                    &conditions, &count, err);
+  }
+  int is_same =
+      code == TR_OK && scan->result != NULL &&
+      tr_group_conditions_are_same(conditions, count, scan->conditions, scan->condition_count);
+  if (is_same || scan->was_in_vain) {
+    tr_group_conditions_free(conditions, count);
+    conditions = NULL;
+    count = 0;
+  }
+  if (is_same) return rewind_groups(scan, err);
+  drop_result(scan);
+  scan->conditions = conditions;
+  scan->condition_count = count;
+  if (code == TR_OK) code = make_groups(scan, outputs, err);
+  if (code != TR_OK) return code;
+  return scan->is_whole ? begin_whole(scan, rest, argc, argv, err) : rewind_groups(scan, err);
+}
+
+/* --- the ad hoc form ---------------------------------------------------------------------------- */
+
+static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call, tr_error *err) {
+  enum { WORKERS = TR_GROUP_ARGUMENTS - 1 };
+  tr_bytes *const texts[WORKERS] = {&call->source, &call->by, &call->aggregates, &call->where};
+  *call = (tr_group_call){.has_workers = 0};
+  for (int i = 0; i < TR_GROUP_ARGUMENTS; i++) {
+    const char *name = tr_group_argument_names[i];
+    sqlite3_value *value = arguments->values[i];
+    if (value == NULL || (sqlite3_value_type(value) == SQLITE_NULL && i > 0)) continue;
+    tr_code code;
+    if (i < WORKERS) {
+      code = tr_argument_text(TR_GROUP_FUNCTION, name, value, texts[i], err);
+    } else {
+      code = tr_argument_integer(TR_GROUP_FUNCTION, name, value, &call->workers, err);
+      call->has_workers = 1;
+    }
+    if (code != TR_OK) return code;
+  }
+  if (arguments->values[0] != NULL) return TR_OK;
+  return tr_error_set(err, TR_INVALID_ARGUMENT,
+                      TR_GROUP_FUNCTION "(): argument source is missing: the name of a table");
+}
+
+static tr_code begin_ad_hoc(tr_group_scan *scan, int given, sqlite3_value **argv, tr_error *err) {
+  drop_result(scan);
+  tr_group_plan_free(scan->plan);
+  tr_group_call call;
+  int scanned_whole;
+  tr_group_request request = {.outputs = UINT64_MAX};
+  tr_code code = tr_kept_arguments_set(&scan->arguments, given, argv, err);
+  if (code == TR_OK) code = read_call(&scan->arguments, &call, err);
+  if (code == TR_OK) code = tr_group_plan_of_call(scan->plan, scan->host, &call, err);
+  if (code == TR_OK) {
+    code = tr_group_run(scan->host, scan->plan, &request, &scan->result, &scanned_whole, err);
+  }
+  return code == TR_OK ? rewind_groups(scan, err) : code;
+}
+
+tr_code tr_group_scan_begin(tr_group_scan *scan, int number, const char *text, int argc,
+                            sqlite3_value **argv, tr_error *err) {
+  int is_ad_hoc = scan->plan == &scan->ad_hoc_plan;
+  /* Before anything of ours reads the file: what was noted when the statement was prepared may be old. */
+  tr_parallel_group_note(scan->host, is_ad_hoc ? "main" : scan->plan->source.schema);
+  return is_ad_hoc ? begin_ad_hoc(scan, number, argv, err)
+                   : begin_created(scan, number, text, argc, argv, err);
+}
