@@ -1,7 +1,7 @@
 /*
-** The probe is a virtual table that is there from the beginning, under its name alone: nothing is made or
-** dropped while statements run, which would end them. It has one column, and all that it does is to look
-** at the constraints on it.
+** The probe is a virtual table that is there from the beginning, under its name alone: nothing is
+** made or dropped while statements run, which would end them. It has one column, and all that it
+** does is to look at the constraints on it.
 */
 #include "host/collation.h"
 

@@ -78,8 +78,9 @@ int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column) {
 }
 
 /*
-** The first argument may cost a little: a scan of all there is must not be cheaper than two look-ups because these do
-** not show how long it is. A further one outweighs all before it and the rows of any table.
+** The first argument may cost a little: a scan of all there is must not be cheaper than two
+** look-ups because these do not show how long it is. A further one outweighs all before it and the
+** rows of any table.
 */
 void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, int count,
                                int required_count) {

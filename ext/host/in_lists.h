@@ -1,9 +1,10 @@
 /*
-** What stands on the right of a constraint, as far as SQLite tells a virtual table: whether it is the list of an
-** IN, which can be had whole, and its value, where that is known already.
+** What stands on the right of a constraint, as far as SQLite tells a virtual table: whether it is
+** the list of an IN, which can be had whole, and its value, where that is known already.
 **
-** It tells since 3.38. Of an older one, be it the header that we are compiled with or the library that we run in,
-** no constraint is a list and no value is known; then there is a scan for each value of an IN.
+** It tells since 3.38. Of an older one, be it the header that we are compiled with or the library
+** that we run in, no constraint is a list and no value is known; then there is a scan for each
+** value of an IN.
 **
 ** Thread-safety: as SQLite's for one connection.
 */
@@ -23,8 +24,8 @@ void tr_take_in_list(sqlite3_index_info *info, int i);
 sqlite3_value *tr_constraint_value(sqlite3_index_info *info, int i);
 
 /*
-** In xFilter: makes `*value` the list's next one, the first where it is NULL: 1; 0 behind the last; -1. It is
-** SQLite's until the next call.
+** In xFilter: makes `*value` the list's next one, the first where it is NULL: 1; 0 behind the last;
+** -1. It is SQLite's until the next call.
 */
 int tr_in_list_next(sqlite3 *db, sqlite3_value *list, sqlite3_value **value, tr_error *err);
 

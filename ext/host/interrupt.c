@@ -9,10 +9,11 @@
 #define SLICE_NANOSECONDS 3000000
 
 /*
-** 64 sums of seven steps each, all different, as SQLite works out equal ones once. One SELECT of nothing but
-** numbers, shallow and narrow: there is nothing in it that an authorizer could object to but the SELECT
-** itself, and nothing that is beyond the limits of a careful program. (With SELECTs inside, of which an
-** authorizer has one ignored, SQLite may read registers that were never set.)
+** 64 sums of seven steps each, all different, as SQLite works out equal ones once. One SELECT of
+** nothing but numbers, shallow and narrow: there is nothing in it that an authorizer could object
+** to but the SELECT itself, and nothing that is beyond the limits of a careful program. (With
+** SELECTs inside, of which an authorizer has one ignored, SQLite may read registers that were never
+** set.)
 */
 #define SUM(n) ", (" n "+1)+(" n "+2)"
 #define FOUR_SUMS(n) SUM(n "0") SUM(n "1") SUM(n "2") SUM(n "3")

@@ -35,7 +35,10 @@ static tr_code refuse_value(const tr_source_table *source, const char *function,
                       source->schema, source->name, name, kinds[value->type], reason);
 }
 
-/* Where a column of the key that is NOT NULL gives NULL it is SQLite's word for what an authorizer has it ignore. */
+/*
+** Where a column of the key that is NOT NULL gives NULL it is SQLite's word for what an authorizer
+** has it ignore.
+*/
 static tr_code check_null(const tr_source_table *source, int column, tr_error *err) {
   int is_not_null = source->columns[source->key.columns[column]].is_not_null;
   return is_not_null ? tr_error_ignored(err, "a row's key cannot be read") : TR_OK;
@@ -144,7 +147,9 @@ tr_code tr_key_behind_values(const tr_source_table *source, const tr_value *valu
                              tr_buffer *key, tr_error *err) {
   tr_code code = tr_key_of_values(source, values, count, key, err);
   if (code != TR_OK) return code;
-  /* Whole values are followed by a class byte or nothing; the parts of longer ones begin with 80. */
+  /*
+  ** Whole values are followed by a class byte or nothing; the parts of longer ones begin with 80.
+  */
   int is_raw = (source->key.form == TR_KEY_TEXT && is_plain_text(values)) ||
                (source->key.form == TR_KEY_BLOB);
   return tr_buffer_append_byte(key, is_raw ? 0x00 : TR_BYTE_KEY_BEHIND, err);

@@ -81,8 +81,8 @@ static uint8_t lower_case(uint8_t byte) {
 }
 
 /*
-** SQLite adds one to the last byte, newer ones to the last character: what follows the byte that grew is then
-** the least of its kind.
+** SQLite adds one to the last byte, newer ones to the last character: what follows the byte that
+** grew is then the least of its kind.
 */
 int tr_may_be_of_pattern(sqlite3_value *lower, sqlite3_value *upper) {
   if (sqlite3_value_type(lower) != SQLITE_TEXT || sqlite3_value_type(upper) != SQLITE_TEXT)
@@ -214,8 +214,8 @@ static void limit_upper(column_limits *limits, const tr_value *value, int is_bel
 }
 
 /*
-** The least and the greatest of a list; NULL equals nothing and counts for nothing, and a list of nothing else is
-** never true.
+** The least and the greatest of a list; NULL equals nothing and counts for nothing, and a list of
+** nothing else is never true.
 */
 static void limit_list(const tr_source_table *source, const tr_term *term, column_limits *limits) {
   tr_value least, greatest;

@@ -1,14 +1,15 @@
 /*
 ** Ranges of keys as bounds in SQL.
 **
-** A bound's bytes are read value by value for as long as they are whole values that SQL compares as keys
-** are compared; what follows decides whether the bound is exact. Two things make SQL differ, and end
-** what can be said: a NULL, with which nothing compares, and a value that the column's affinity would
-** turn into another (the text '5' beside a numeric column, a number beside a text one).
+** A bound's bytes are read value by value for as long as they are whole values that SQL compares as
+** keys are compared; what follows decides whether the bound is exact. Two things make SQL differ,
+** and end what can be said: a NULL, with which nothing compares, and a value that the column's
+** affinity would turn into another (the text '5' beside a numeric column, a number beside a text
+** one).
 **
-** An upper bound must not lose rows that have NULL in a column of the bound, since they sort below it
-** but compare as unknown. So it ends before the first column that may be NULL, other than the first,
-** whose NULLs are a segment of their own.
+** An upper bound must not lose rows that have NULL in a column of the bound, since they sort below
+** it but compare as unknown. So it ends before the first column that may be NULL, other than the
+** first, whose NULLs are a segment of their own.
 */
 #include "host/key_bytes.h"
 
@@ -58,7 +59,9 @@ static int may_be_null(const tr_source_table *source, int i) {
   return i < source->key.column_count && !source->columns[source->key.columns[i]].is_not_null;
 }
 
-/* How many values follow each other, from the first on or behind a NULL: only then with the rowid. */
+/*
+** How many values follow each other, from the first on or behind a NULL: only then with the rowid.
+*/
 static int tuple_size(const tr_source_table *source, int from) {
   return source->key.column_count + (from > 0 && source->key.has_null_breaker);
 }
@@ -77,8 +80,8 @@ static int is_whole(tr_bytes bytes, tr_buffer *scratch, tr_error *err) {
 }
 
 /*
-** Takes the mark off bytes that lie just behind a tuple: 1 when they do. Bytes that are whole as they
-** are do not.
+** Takes the mark off bytes that lie just behind a tuple: 1 when they do. Bytes that are whole as
+** they are do not.
 */
 static int take_behind_mark(tr_bytes *bytes, tr_buffer *scratch, tr_error *err) {
   if (bytes->size == 0 || bytes->data[bytes->size - 1] != TR_BYTE_KEY_BEHIND) return 0;
@@ -91,8 +94,8 @@ static int take_behind_mark(tr_bytes *bytes, tr_buffer *scratch, tr_error *err) 
 }
 
 /*
-** Reads byte_key's encoding into a bound over the key's columns from `from` on. Without bytes there is
-** no bound.
+** Reads byte_key's encoding into a bound over the key's columns from `from` on. Without bytes there
+** is no bound.
 */
 static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes bytes, int is_lower,
                            tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
@@ -141,8 +144,8 @@ static tr_code bound_between(const char *text, int is_lower, tr_sql_bound *bound
 }
 
 /*
-** A text key's escapes (source_table.h). The bytes behind one may say what never stands there: a value
-** that is its own key. Then the bound lies between the escape's keys and the plain ones.
+** A text key's escapes (source_table.h). The bytes behind one may say what never stands there: a
+** value that is its own key. Then the bound lies between the escape's keys and the plain ones.
 */
 static tr_code bound_escape(uint8_t escape, tr_bytes bytes, int is_lower, tr_sql_bound *bound,
                             tr_buffer *scratch, tr_error *err) {

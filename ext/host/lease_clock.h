@@ -1,11 +1,12 @@
 /*
 ** The time by which leases run out.
 **
-** A wall clock may be set back, and a lease that was to end at noon would end at noon twice. So time is
-** taken from the clock that counts since the machine was booted and cannot be set (sleep included), and
-** goes together with the name of the boot. What was noted during another boot, or by another machine
-** with the same file, is compared by the wall clock instead: such a lease holds while the wall clock
-** stands less than the length of the lease before or behind its beginning, and no longer.
+** A wall clock may be set back, and a lease that was to end at noon would end at noon twice. So
+** time is taken from the clock that counts since the machine was booted and cannot be set (sleep
+** included), and goes together with the name of the boot. What was noted during another boot, or by
+** another machine with the same file, is compared by the wall clock instead: such a lease holds
+** while the wall clock stands less than the length of the lease before or behind its beginning, and
+** no longer.
 **
 ** Thread-safe. Allocates nothing.
 */
@@ -24,7 +25,10 @@ typedef struct tr_moment {
 
 void tr_moment_now(tr_moment *now);
 
-/* The time from `ticks` of the boot of that name until `now`, in seconds; -1 where it was another boot. */
+/*
+** The time from `ticks` of the boot of that name until `now`, in seconds; -1 where it was another
+** boot.
+*/
 double tr_seconds_since(const tr_moment *now, const char *boot, int64_t ticks);
 
 #endif

@@ -1,9 +1,9 @@
 /*
 ** Cutting SQL text at its commas, and telling the clauses of a module apart.
 **
-** A text is read once into tokens, each with the depth of parentheses around it; everything else asks
-** the tokens. Blanks and comments lie between them, so the text from the first to the last token of an
-** item is trimmed of both; a comment inside stays, and ends inside.
+** A text is read once into tokens, each with the depth of parentheses around it; everything else
+** asks the tokens. Blanks and comments lie between them, so the text from the first to the last
+** token of an item is trimmed of both; a comment inside stays, and ends inside.
 */
 #include "host/module_arguments.h"
 
@@ -77,7 +77,9 @@ static tr_code skip_blanks(tr_bytes text, size_t *at, tr_error *err) {
   }
 }
 
-/* The end of what is quoted from `start` on; a doubled closing quote is part of it. 0: not closed. */
+/*
+** The end of what is quoted from `start` on; a doubled closing quote is part of it. 0: not closed.
+*/
 static size_t end_of_quoted(tr_bytes text, size_t start, uint8_t close) {
   for (size_t at = start + 1; at < text.size; at++) {
     if (text.data[at] != close) continue;
@@ -255,8 +257,8 @@ static int closing(const token_list *list, int open) {
 }
 
 /*
-** Whether the tokens [from, to) are `name ( ... )`, with or without `FILTER ( WHERE condition )` behind, and
-** nothing more. `*end` is then behind the first closing parenthesis.
+** Whether the tokens [from, to) are `name ( ... )`, with or without `FILTER ( WHERE condition )`
+** behind, and nothing more. `*end` is then behind the first closing parenthesis.
 */
 static int is_call(const token_list *list, int from, int to, int *end) {
   if (to - from < 3 || list->tokens[from].kind != TOKEN_NAME) return 0;
@@ -414,7 +416,9 @@ static int is_one_of(const token_list *list, int i, const char *const *words) {
   return *words != NULL;
 }
 
-/* Whether the token is a part to be shown, and which. A word in quotes is a name and nothing else. */
+/*
+** Whether the token is a part to be shown, and which. A word in quotes is a name and nothing else.
+*/
 static int is_part(const token_list *list, int i, tr_expression_part *part) {
   /* Reserved words that may stand before a parenthesis. */
   static const char *const syntax[] = {

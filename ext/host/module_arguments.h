@@ -41,8 +41,8 @@ tr_code tr_argument_list_parse(tr_argument_list *list, tr_bytes text, tr_error *
 void tr_argument_list_free(tr_argument_list *list);
 
 /*
-** Whether the option `word` (STRICT) stands behind the columns in the text of a CREATE TABLE: 1; 0, also of text that is
-** none; -1: TR_NO_MEMORY.
+** Whether the option `word` (STRICT) stands behind the columns in the text of a CREATE TABLE: 1; 0,
+** also of text that is none; -1: TR_NO_MEMORY.
 */
 int tr_sql_has_table_option(tr_bytes sql, const char *word, tr_error *err);
 
@@ -69,8 +69,8 @@ typedef tr_code (*tr_expression_visitor)(void *state, tr_expression_part part, c
                                          tr_error *err);
 
 /*
-** Shows the parts of an expression to `visit`, in their order, until one is an error; `name` is unquoted
-** and valid during the call. What may be a call is taken for one.
+** Shows the parts of an expression to `visit`, in their order, until one is an error; `name` is
+** unquoted and valid during the call. What may be a call is taken for one.
 */
 tr_code tr_expression_visit(const char *text, tr_expression_visitor visit, void *state,
                             tr_error *err);
@@ -120,8 +120,8 @@ typedef struct tr_module_arguments {
 } tr_module_arguments;
 
 /*
-** Reads the arguments of CREATE VIRTUAL TABLE: argv[0] of these is xCreate's argv[3]. `*arguments` is
-** overwritten; on failure it owns nothing.
+** Reads the arguments of CREATE VIRTUAL TABLE: argv[0] of these is xCreate's argv[3]. `*arguments`
+** is overwritten; on failure it owns nothing.
 */
 tr_code tr_module_arguments_parse(tr_module_arguments *arguments, const tr_module_syntax *syntax,
                                   int argc, const char *const *argv, tr_error *err);

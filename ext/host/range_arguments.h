@@ -2,8 +2,8 @@
 ** Restrictions and positions as arguments of SQL functions and tables.
 **
 ** A restriction is its JSON text. A byte key is a BLOB, or TEXT standing for its UTF-8 bytes; a
-** position in a restriction of integers is an integer. Every refusal names the function, the argument
-** and the value.
+** position in a restriction of integers is an integer. Every refusal names the function, the
+** argument and the value.
 **
 ** Ownership: bytes are SQLite's, valid as long as the argument. Thread-safety: as sqlite_host.h.
 */

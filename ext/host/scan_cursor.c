@@ -1,12 +1,13 @@
 /*
 ** Walking a scan table.
 **
-** The way of a row: xFilter makes a statement reader (statement_reader.h) from the plan, or takes the one
-** that an earlier query left, and begins a tracked scan over it (tracked_scan.h); xNext advances that, which steps the inner
-** statement and claims the key; xColumn hands the inner statement's value on.
+** The way of a row: xFilter makes a statement reader (statement_reader.h) from the plan, or takes
+** the one that an earlier query left, and begins a tracked scan over it (tracked_scan.h); xNext
+** advances that, which steps the inner statement and claims the key; xColumn hands the inner
+** statement's value on.
 **
-** Text and blobs are copied from the inner row, never shared with it: SQLite may keep a value for longer
-** than the row lives.
+** Text and blobs are copied from the inner row, never shared with it: SQLite may keep a value for
+** longer than the row lives.
 */
 #include "host/scan_table.h"
 
@@ -23,8 +24,8 @@ static int is_used(const tr_scan_plan *plan, int column) {
 }
 
 /*
-** Where the statement has a column of the source already, among the key's columns or as the rowid; -1
-** when it must be selected.
+** Where the statement has a column of the source already, among the key's columns or as the rowid;
+** -1 when it must be selected.
 */
 static int column_of_key(const tr_source_table *source, int column) {
   const tr_source_key *key = &source->key;
@@ -327,7 +328,10 @@ static int has_blob_keys(const tr_scan_table *table, int column, tr_error *err) 
   return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
 }
 
-/* Whether the term is the upper one of a pair that may be of a pattern, and would take blobs away. 1, 0, -1. */
+/*
+** Whether the term is the upper one of a pair that may be of a pattern, and would take blobs away.
+** 1, 0, -1.
+*/
 static int excludes_blobs(const tr_scan_table *table, const scan_arguments *arguments, int i,
                           tr_error *err) {
   const tr_term *upper = &arguments->terms[i];
@@ -453,7 +457,10 @@ int tr_scan_eof(sqlite3_vtab_cursor *base) {
 }
 
 static void result_text(sqlite3_context *context, sqlite3_value *value, int is_utf8) {
-  /* As a blob, text in UTF-8 is given as it lies there; as text it would be copied for a terminator. */
+  /*
+  ** As a blob, text in UTF-8 is given as it lies there; as text it would be copied for a
+  ** terminator.
+  */
   const void *text = is_utf8 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
   size_t size = (size_t)sqlite3_value_bytes(value);
   if (text == NULL && size > 0) {
@@ -474,8 +481,8 @@ static void result_blob(sqlite3_context *context, sqlite3_value *value) {
 }
 
 /*
-** No row has an INTEGER in a column of REAL affinity; but where SQLite sorts, it may give a generated
-** column's REAL without a fraction as one.
+** No row has an INTEGER in a column of REAL affinity; but where SQLite sorts, it may give a
+** generated column's REAL without a fraction as one.
 */
 static void result_integer(sqlite3_context *context, int64_t integer, int is_real) {
   if (is_real) {

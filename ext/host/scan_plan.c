@@ -1,12 +1,13 @@
 /*
 ** Planning: which terms of a query the scan takes, in what order it gives rows, what that costs.
 **
-** Every term on a column of the source that may be passed on (host/key_constraints.h) goes into the inner
-** statement, so that SQLite plans it there; those on leading key columns also narrow the range of keys. A term
-** is left to SQLite as well unless the inner statement is sure to say the same.
+** Every term on a column of the source that may be passed on (host/key_constraints.h) goes into the
+** inner statement, so that SQLite plans it there; those on leading key columns also narrow the
+** range of keys. A term is left to SQLite as well unless the inner statement is sure to say the
+** same.
 **
-** A plan is text, for people to read in EXPLAIN QUERY PLAN: the columns that are read as a hexadecimal
-** mask, then a word for each argument of xFilter: `used=1f 0:ge 3:eq.binary`.
+** A plan is text, for people to read in EXPLAIN QUERY PLAN: the columns that are read as a
+** hexadecimal mask, then a word for each argument of xFilter: `used=1f 0:ge 3:eq.binary`.
 */
 #include "host/scan_table.h"
 
@@ -95,8 +96,8 @@ static const char *collation_of(const tr_scan_table *table, int source) {
 }
 
 /*
-** Whether a term's comparison can be said in the inner statement: by the column's own collation, or by
-** BINARY (`*is_binary`).
+** Whether a term's comparison can be said in the inner statement: by the column's own collation, or
+** by BINARY (`*is_binary`).
 */
 static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
                        int source, int *is_binary) {
@@ -146,7 +147,10 @@ static void take(tr_scan_plan *plan, sqlite3_index_info *info, int i, int column
   info->aConstraintUsage[i].omit = (unsigned char)omit;
 }
 
-/* Takes terms on tracker and restriction. 0: one is there whose value is not, in this order of joins. */
+/*
+** Takes terms on tracker and restriction. 0: one is there whose value is not, in this order of
+** joins.
+*/
 static int take_arguments(const tr_scan_table *table, sqlite3_index_info *info, tr_scan_plan *plan,
                           key_terms *key) {
   for (int i = 0; i < info->nConstraint; i++) {

@@ -1,15 +1,16 @@
 /*
-** A virtual table whose rows are those of a source in the order of its key, every row claimed before it is
-** given: what byte_key_scan and scan_job are both made of.
+** A virtual table whose rows are those of a source in the order of its key, every row claimed
+** before it is given: what byte_key_scan and scan_job are both made of.
 **
 **   scan_table.c   connecting: which columns there are, what is declared
 **   scan_plan.c    xBestIndex, and plans as text
 **   scan_cursor.c  walking it
 **
-** Behind the source's own columns (or the chosen ones) stand the hidden columns tracker, restriction and
-** byte_key. Terms on the source's columns go into the inner statement, those on its key narrow the range.
-** The functions that have the form of a module's method can be put into a sqlite3_module as they are, if
-** the module's table begins with a tr_scan_table and its cursors with a tr_scan_cursor.
+** Behind the source's own columns (or the chosen ones) stand the hidden columns tracker,
+** restriction and byte_key. Terms on the source's columns go into the inner statement, those on its
+** key narrow the range. The functions that have the form of a module's method can be put into a
+** sqlite3_module as they are, if the module's table begins with a tr_scan_table and its cursors
+** with a tr_scan_cursor.
 **
 ** Thread-safety: as SQLite's for one connection.
 */
@@ -33,8 +34,9 @@ typedef struct tr_scan_column {
 } tr_scan_column;
 
 /*
-** The inner statement for one plan and the types of its values. A cursor has one, and leaves it to its table
-** when it is closed, for the next cursor: a statement that is run again finds it prepared.
+** The inner statement for one plan and the types of its values. A cursor has one, and leaves it to
+** its table when it is closed, for the next cursor: a statement that is run again finds it
+** prepared.
 */
 typedef struct tr_scan_inner {
   tr_statement_reader *reader; /* NULL: there is none */
@@ -58,17 +60,19 @@ typedef struct tr_scan_table {
 } tr_scan_table;
 
 /*
-** Describes the table: `source` (taken over, also on failure) has its key, `columns` are the chosen ones
-** (empty: all), `where` (taken over; NULL: none) is an SQL expression that every row must satisfy.
-** table->function, host, db and is_stored are set. TR_INVALID_ARGUMENT: no such column, a name twice or that
-** of a hidden column; of a stored table, an expression that does more than a view may, a source in temp;
+** Describes the table: `source` (taken over, also on failure) has its key, `columns` are the chosen
+** ones (empty: all), `where` (taken over; NULL: none) is an SQL expression that every row must
+** satisfy. table->function, host, db and is_stored are set. TR_INVALID_ARGUMENT: no such column, a
+** name twice or that of a hidden column; of a stored table, an expression that does more than a
+** view may, a source in temp;
 ** TR_HOST: the expression does not compile.
 */
 tr_code tr_scan_table_describe(tr_scan_table *table, tr_source_table *source,
                                const tr_argument_list *columns, char *where, tr_error *err);
 
 /*
-** What is to be declared to SQLite, `CREATE TABLE x(...)`; freed with sqlite3_free. NULL: out of memory.
+** What is to be declared to SQLite, `CREATE TABLE x(...)`; freed with sqlite3_free. NULL: out of
+** memory.
 */
 char *tr_scan_table_declaration(const tr_scan_table *table);
 
@@ -144,8 +148,8 @@ void tr_scan_cursor_stop(tr_scan_cursor *cursor);
 void tr_scan_cursor_forget_limit(tr_scan_cursor *cursor);
 
 /*
-** Begins the scan of `cursor->inner.reader` over what the arguments and `range`, the keys that are asked for,
-** leave; goes to the first row. The arguments may be NULL pointers (not given).
+** Begins the scan of `cursor->inner.reader` over what the arguments and `range`, the keys that are
+** asked for, leave; goes to the first row. The arguments may be NULL pointers (not given).
 */
 tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
                              sqlite3_value *restriction, const tr_byte_key_range *range,

@@ -26,7 +26,10 @@ static int read_schema(sqlite3 *db, const char *schema) {
 }
 
 int tr_schemas_read_afresh(sqlite3 *db, const char *schema, char **message) {
-  /* What is forgotten besides temp is only what is stale, and the table's own schema is being written. */
+  /*
+  ** What is forgotten besides temp is only what is stale, and the table's own schema is being
+  ** written.
+  */
   if (sqlite3_stricmp(schema, "temp") != 0) return SQLITE_OK;
   sqlite3_stmt *list = NULL;
   int rc = sqlite3_prepare_v2(db, "PRAGMA database_list", -1, &list, NULL);

@@ -1,8 +1,8 @@
 /*
 ** Opening, proving, and keeping warm.
 **
-** The pool is for one file at a time: when the next query reads another, all connections are closed. The
-** spare that watches the file is a connection like the others.
+** The pool is for one file at a time: when the next query reads another, all connections are
+** closed. The spare that watches the file is a connection like the others.
 */
 #include "host/snapshot_pool.h"
 
@@ -45,7 +45,10 @@ struct tr_snapshot_pool {
   sqlite3_stmt *hold; /* the caller's own snapshot */
 };
 
-/* --- the caller's file ---------------------------------------------------------------------------- */
+/*
+** --- the caller's file
+** ----------------------------------------------------------------------------
+*/
 
 /* VFSes that come with SQLite and give the same file to whoever opens the same name. */
 static const char *const file_vfses[] = {"unix",       "unix-dotfile", "unix-excl",
@@ -98,8 +101,8 @@ static int has_moved(sqlite3 *db, const char *schema) {
 }
 
 /*
-** A SQLite that was told to run single-threaded (SQLITE_CONFIG_SINGLETHREAD) hands out one and the same
-** mutex for all.
+** A SQLite that was told to run single-threaded (SQLITE_CONFIG_SINGLETHREAD) hands out one and the
+** same mutex for all.
 */
 static int has_threads(void) {
   if (sqlite3_threadsafe() == 0) return 0;
@@ -140,7 +143,10 @@ static snapshot_state state_of(sqlite3 *db, const char *schema) {
   return state_by_statements(db);
 }
 
-/* --- connections ---------------------------------------------------------------------------------- */
+/*
+** --- connections
+** ----------------------------------------------------------------------------------
+*/
 
 static void close_connection(connection *c) {
   if (c->release != NULL) c->release(c->data);
@@ -270,7 +276,10 @@ static const char *turn_to(tr_snapshot_pool *pool, const char *schema, int *rc) 
   return NULL;
 }
 
-/* --- the pool --------------------------------------------------------------------------------------- */
+/*
+** --- the pool
+** ---------------------------------------------------------------------------------------
+*/
 
 tr_snapshot_pool *tr_snapshot_pool_create(sqlite3 *db) {
   tr_snapshot_pool *pool = tr_malloc(sizeof *pool);
@@ -295,7 +304,10 @@ void tr_snapshot_pool_note(tr_snapshot_pool *pool, const char *schema) {
   pool->has_note = read_data_version(pool, &pool->note);
 }
 
-/* --- one snapshot ------------------------------------------------------------------------------------ */
+/*
+** --- one snapshot
+** ------------------------------------------------------------------------------------
+*/
 
 static void pause_a_little(void) {
   struct timespec pause = {.tv_nsec = PAUSE_NANOSECONDS};
@@ -394,8 +406,8 @@ static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state,
 }
 
 /*
-** With a shared cache, a connection may read what another has not committed: 1 if it does, or if an authorizer has
-** it not answer; 0; -1.
+** With a shared cache, a connection may read what another has not committed: 1 if it does, or if an
+** authorizer has it not answer; 0; -1.
 */
 static int reads_uncommitted(sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt = NULL;

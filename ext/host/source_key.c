@@ -1,8 +1,9 @@
 /*
 ** Which columns of a source can be its key, and in which form.
 **
-** Candidates are the unique indexes with just the columns that were named, in their order; the first
-** one that is sound is taken. Where none is, the error gives the reason of the one that came nearest.
+** Candidates are the unique indexes with just the columns that were named, in their order; the
+** first one that is sound is taken. Where none is, the error gives the reason of the one that came
+** nearest.
 */
 #include "host/source_table.h"
 

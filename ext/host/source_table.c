@@ -1,10 +1,10 @@
 /*
 ** Reading what SQLite knows about a table, through its pragmas and sqlite3_table_column_metadata.
 **
-** The pragmas are called as table-valued functions with bound names, so no name is ever put into SQL
-** text here but a schema's. What a table is follows from them: no root page, virtual; an index for the
-** primary key that does not end in the rowid, WITHOUT ROWID; one column of primary key and no index for
-** it, an alias of the rowid.
+** The pragmas are called as table-valued functions with bound names, so no name is ever put into
+** SQL text here but a schema's. What a table is follows from them: no root page, virtual; an index
+** for the primary key that does not end in the rowid, WITHOUT ROWID; one column of primary key and
+** no index for it, an alias of the rowid.
 */
 #include "host/source_table.h"
 
@@ -44,7 +44,10 @@ static tr_code prepare(sqlite3 *db, const char *sql, const char *first, const ch
   return code;
 }
 
-/* Finalizes a statement that was stepped to `rc`, which is SQLITE_ROW or SQLITE_DONE when all is well. */
+/*
+** Finalizes a statement that was stepped to `rc`, which is SQLITE_ROW or SQLITE_DONE when all is
+** well.
+*/
 static tr_code finish(sqlite3 *db, sqlite3_stmt *stmt, int rc, tr_error *err) {
   tr_code code = TR_OK;
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) code = tr_error_of_sqlite(err, db, rc);
@@ -61,8 +64,8 @@ typedef struct table_entry {
 } table_entry;
 
 /*
-** Not from pragma_table_list: that has SQLite connect every virtual table of all schemas, each of which would ask it
-** in turn.
+** Not from pragma_table_list: that has SQLite connect every virtual table of all schemas, each of
+** which would ask it in turn.
 */
 static int read_is_strict(sqlite3_stmt *stmt, int column, tr_error *err) {
   tr_bytes sql = tr_bytes_of_text(text_of(stmt, column));
@@ -95,8 +98,9 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
 }
 
 /*
-** The tables of schemas, which none of them lists, under all their names; `own` is the one that their columns can be
-** called by. (Releases differ in whether the newer ones work.) temp's has names of its own, and the others', too.
+** The tables of schemas, which none of them lists, under all their names; `own` is the one that
+** their columns can be called by. (Releases differ in whether the newer ones work.) temp's has
+** names of its own, and the others', too.
 */
 static const struct {
   const char *name;
@@ -119,7 +123,10 @@ static tr_code set_found(tr_source_table *source, const char *schema, const char
   return source->schema == NULL || source->name == NULL ? tr_error_no_memory(err) : TR_OK;
 }
 
-/* Tables that no sqlite_master lists: itself, in each schema, and the eponymous ones of modules, in none. */
+/*
+** Tables that no sqlite_master lists: itself, in each schema, and the eponymous ones of modules, in
+** none.
+*/
 static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *schema,
                             const char *table, table_entry *entry, tr_error *err) {
   for (size_t i = 0; i < SCHEMA_TABLES; i++) {
@@ -249,8 +256,8 @@ static tr_code read_columns(tr_source_table *source, sqlite3 *db, tr_error *err)
 /* --- What kind of table ------------------------------------------------------------------- */
 
 /*
-** The index that holds the primary key: `*has_one`, and whether it ends in the rowid, as those of rowid
-** tables do.
+** The index that holds the primary key: `*has_one`, and whether it ends in the rowid, as those of
+** rowid tables do.
 */
 static tr_code look_at_primary_key(const tr_source_table *source, sqlite3 *db, int *has_one,
                                    int *has_rowid, tr_error *err) {
@@ -282,7 +289,9 @@ static const char *const rowid_names[] = {"rowid", "_rowid_", "oid"};
 
 #define ROWID_NAMES (sizeof rowid_names / sizeof rowid_names[0])
 
-/* Finds a name under which the rowid can be had: its alias, or one of three that no column hides. */
+/*
+** Finds a name under which the rowid can be had: its alias, or one of three that no column hides.
+*/
 static tr_code name_rowid(tr_source_table *source, int alias, tr_error *err) {
   const char *name = alias < 0 ? NULL : source->columns[alias].name;
   for (size_t i = 0; name == NULL && i < ROWID_NAMES; i++) {
@@ -454,7 +463,10 @@ static int has_same_columns(const tr_source_table *then, const tr_source_table *
   return 1;
 }
 
-/* Whether the rowid is what it was called by: a column of that name may have come, or its alias gone. */
+/*
+** Whether the rowid is what it was called by: a column of that name may have come, or its alias
+** gone.
+*/
 static int has_same_rowid(const tr_source_table *then, const tr_source_table *now,
                           const char *function, tr_error *err) {
   if (then->rowid_name == NULL ||
@@ -574,8 +586,9 @@ static int64_t analysed_rows(const tr_source_table *source, sqlite3 *db) {
 }
 
 /*
-** The least or the greatest rowid: one descent. (Not both in one statement: of SELECTs inside another one an
-** authorizer may have one ignored, and SQLite then reads a register that was never set.)
+** The least or the greatest rowid: one descent. (Not both in one statement: of SELECTs inside
+** another one an authorizer may have one ignored, and SQLite then reads a register that was never
+** set.)
 */
 static int end_rowid(const tr_source_table *source, sqlite3 *db, const char *function,
                      int64_t *rowid) {

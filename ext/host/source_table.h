@@ -1,11 +1,11 @@
 /*
 ** What a table looks like to a scan: its columns, and the key in whose order it can be walked.
 **
-** A key is the rowid, the primary key of a WITHOUT ROWID table, or the columns of a unique index. It
-** is usable when SQLite's order of it is the order of its bytes: every column BINARY, and text stored as
-** UTF-8. (DESC columns do no harm: such an index is read backwards.) Its bytes have one of four forms,
-** which the schema alone decides, so that a restriction that was written down means the same whatever
-** the rows are by then:
+** A key is the rowid, the primary key of a WITHOUT ROWID table, or the columns of a unique index.
+** It is usable when SQLite's order of it is the order of its bytes: every column BINARY, and text
+** stored as UTF-8. (DESC columns do no harm: such an index is read backwards.) Its bytes have one
+** of four forms, which the schema alone decides, so that a restriction that was written down means
+** the same whatever the rows are by then:
 **
 **   TR_KEY_ROWID    eight bytes
 **   TR_KEY_TEXT     one column of TEXT affinity. A text's raw bytes; what has none of its own goes
@@ -86,12 +86,15 @@ typedef struct tr_source_table {
 } tr_source_table;
 
 /*
-** Whether the rows of a table WITHOUT ROWID lie in the ascending order of its primary key: 1, 0, -1. Others
-** do.
+** Whether the rows of a table WITHOUT ROWID lie in the ascending order of its primary key: 1, 0,
+** -1. Others do.
 */
 int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error *err);
 
-/* Whether its schema is still the same file, with this version: 1, 0. What was read of it is then still true. */
+/*
+** Whether its schema is still the same file, with this version: 1, 0. What was read of it is then
+** still true.
+*/
 int tr_source_table_has_version(const tr_source_table *source, sqlite3 *db, int64_t version);
 
 /* The SQL whose one row is the version of its schema, to be prepared by whoever asks often. */
@@ -101,32 +104,32 @@ sqlite3_str *tr_source_version_sql(const tr_source_table *source, sqlite3 *db);
 int tr_has_table(sqlite3 *db, const char *schema, const char *name);
 
 /*
-** Reads a table, view or virtual table; `schema` NULL looks where SQLite would (temp, main, attached).
-** key.form is TR_KEY_NONE. `function` is named in errors. TR_INVALID_ARGUMENT: no such table.
-** `*source` is overwritten; on failure it owns nothing.
+** Reads a table, view or virtual table; `schema` NULL looks where SQLite would (temp, main,
+** attached). key.form is TR_KEY_NONE. `function` is named in errors. TR_INVALID_ARGUMENT: no such
+** table. `*source` is overwritten; on failure it owns nothing.
 */
 tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *function,
                              const char *schema, const char *table, tr_error *err);
 void tr_source_table_free(tr_source_table *source);
 
 /*
-** Settles the key: `columns` names it (each item a column, or all in one byte_key(...)), NULL or empty
-** takes the table's own order. TR_INVALID_ARGUMENT gives the reason when it cannot be one: a view, a
-** virtual table, no such column, not unique, only partly unique, another collation than BINARY, text in
-** a UTF-16 database, a rowid that no name reaches.
+** Settles the key: `columns` names it (each item a column, or all in one byte_key(...)), NULL or
+** empty takes the table's own order. TR_INVALID_ARGUMENT gives the reason when it cannot be one: a
+** view, a virtual table, no such column, not unique, only partly unique, another collation than
+** BINARY, text in a UTF-16 database, a rowid that no name reaches.
 */
 tr_code tr_source_table_set_key(tr_source_table *source, sqlite3 *db, const char *function,
                                 const tr_argument_list *columns, tr_error *err);
 
 /*
-** Appends what the key's bytes are made of, and a zero byte: `rowid`, `text(k)`, `byte_key(a INTEGER, b TEXT)`.
-** Bytes of two keys can be compared where this is the same. TR_NO_MEMORY.
+** Appends what the key's bytes are made of, and a zero byte: `rowid`, `text(k)`, `byte_key(a
+** INTEGER, b TEXT)`. Bytes of two keys can be compared where this is the same. TR_NO_MEMORY.
 */
 tr_code tr_source_key_describe(const tr_source_table *source, tr_buffer *text, tr_error *err);
 
 /*
-** Both at once, of the table that is named by `value`, the argument `argument` of `function`. On failure `*source`
-** owns nothing.
+** Both at once, of the table that is named by `value`, the argument `argument` of `function`. On
+** failure `*source` owns nothing.
 */
 tr_code tr_source_table_of_argument(tr_source_table *source, sqlite3 *db, const char *function,
                                     const char *argument, sqlite3_value *value,
@@ -139,34 +142,34 @@ int tr_source_table_find_column(const tr_source_table *source, const char *name)
 int tr_is_rowid_name(const char *name);
 
 /*
-** Whether the table still is what was read: 1, or 0 (it was changed in a way that matters, or is gone;
-** `err` says how), or -1. Costs a look at the schema's version while nothing changes.
+** Whether the table still is what was read: 1, or 0 (it was changed in a way that matters, or is
+** gone; `err` says how), or -1. Costs a look at the schema's version while nothing changes.
 */
 int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char *function,
                                tr_error *err);
 
 /*
-** The same, asked of `now`, which is what the table is: no statement is run, and `then` stays as it is. Not whether
-** the key is one still. 1 or 0 (`err` says how it was changed).
+** The same, asked of `now`, which is what the table is: no statement is run, and `then` stays as it
+** is. Not whether the key is one still. 1 or 0 (`err` says how it was changed).
 */
 int tr_source_table_is_as_before(const tr_source_table *then, const tr_source_table *now,
                                  const char *function, tr_error *err);
 
 /*
-** Whether it is a view that puts rows of several SELECTs together (UNION and the like), or may be one: there SQLite
-** compares what comes from each by the affinities that it has in that one.
+** Whether it is a view that puts rows of several SELECTs together (UNION and the like), or may be
+** one: there SQLite compares what comes from each by the affinities that it has in that one.
 */
 int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db);
 
 /*
-** Roughly how many rows: from sqlite_stat1 where ANALYZE was run, else guessed from the size of the file
-** and the span of the rowids. Never fails.
+** Roughly how many rows: from sqlite_stat1 where ANALYZE was run, else guessed from the size of the
+** file and the span of the rowids. Never fails.
 */
 int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db);
 
 /*
-** Appends `"table"."column"`, or with -1 the rowid: qualified, so that a name that is gone is an error
-** and not a string.
+** Appends `"table"."column"`, or with -1 the rowid: qualified, so that a name that is gone is an
+** error and not a string.
 */
 void tr_source_append_column(const tr_source_table *source, int column, sqlite3_str *sql);
 

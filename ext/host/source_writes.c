@@ -1,6 +1,6 @@
 /*
-** The program of a statement says where it writes: OpenWrite has the root page of each table, and the number of its
-** schema. EXPLAIN shows the programs of triggers with it.
+** The program of a statement says where it writes: OpenWrite has the root page of each table, and
+** the number of its schema. EXPLAIN shows the programs of triggers with it.
 */
 #include "host/source_writes.h"
 

@@ -1,7 +1,7 @@
 /*
-** SQLite's own header, in the one form that suits both builds: through the host's table of functions
-** when we are loaded (sqlite3ext.h), directly when we are linked in (-DSQLITE_CORE). Included first by
-** every file of ext/; only extension.c defines the table.
+** SQLite's own header, in the one form that suits both builds: through the host's table of
+** functions when we are loaded (sqlite3ext.h), directly when we are linked in (-DSQLITE_CORE).
+** Included first by every file of ext/; only extension.c defines the table.
 **
 ** Constants that are newer than the oldest header we build with stand here with their values, which
 ** are part of SQLite's stable interface; a host that does not know a flag ignores it.

@@ -2,8 +2,9 @@
 ** The shared host layer: reference-counted connection state, registration from tables, and the
 ** conversions between SQLite's values and errors and ours.
 **
-** Registration looks at what the connection already has, through PRAGMA function_list and module_list, and leaves
-** such names alone: an extension must not change what a program's own functions, or a newer SQLite's, do.
+** Registration looks at what the connection already has, through PRAGMA function_list and
+** module_list, and leaves such names alone: an extension must not change what a program's own
+** functions, or a newer SQLite's, do.
 */
 #include "host/sqlite_host.h"
 
@@ -39,13 +40,15 @@ typedef struct binding {
 } binding;
 
 /*
-** Lists what the connection has already, in one pass: asking for each name would walk SQLite's whole list
-** of functions a hundred times. `columns` are the numbers of the name and of what is to follow it after a
-** slash (-1: nothing). All is in lower case, as our names are: SQLite compares without case. A host built without
-** the pragma, or whose authorizer forbids it, gives NULL: then nothing is known and every name is ours.
+** Lists what the connection has already, in one pass: asking for each name would walk SQLite's
+** whole list of functions a hundred times. `columns` are the numbers of the name and of what is to
+** follow it after a slash (-1: nothing). All is in lower case, as our names are: SQLite compares
+** without case. A host built without the pragma, or whose authorizer forbids it, gives NULL: then
+** nothing is known and every name is ours.
 **
-** These must be PRAGMA statements. The tables of the same names would make SQLite read the schema, and
-** it can tell which tables are shadow tables of our modules only if it reads it after those are there.
+** These must be PRAGMA statements. The tables of the same names would make SQLite read the schema,
+** and it can tell which tables are shadow tables of our modules only if it reads it after those are
+** there.
 */
 static int read_known(sqlite3 *db, const char *pragma, const int columns[2], char **known) {
   sqlite3_stmt *stmt = NULL;
@@ -308,7 +311,10 @@ static int read_integer(tr_bytes text, int64_t *integer) {
   return 1;
 }
 
-/* Newer releases read a number as far as the first zero byte; to older ones that byte is no part of one. */
+/*
+** Newer releases read a number as far as the first zero byte; to older ones that byte is no part of
+** one.
+*/
 static tr_bytes readable_as_number(tr_bytes text) {
   enum { FIRST_TO_STOP = 3052000 };
   if (text.size == 0 || sqlite3_libversion_number() < FIRST_TO_STOP) return text;
@@ -423,8 +429,9 @@ int tr_sqlite_code(const tr_error *err) {
 }
 
 /*
-** An interrupt is SQLITE_INTERRUPT nearly everywhere. But of one in the middle of sqlite3_declare_vtab only
-** the text remains, and older releases keep nothing but the text when such a table is connected, too.
+** An interrupt is SQLITE_INTERRUPT nearly everywhere. But of one in the middle of
+** sqlite3_declare_vtab only the text remains, and older releases keep nothing but the text when
+** such a table is connected, too.
 */
 static int is_interrupt(sqlite3 *db, int rc) {
   if (rc == SQLITE_INTERRUPT) return 1;
@@ -432,8 +439,8 @@ static int is_interrupt(sqlite3 *db, int rc) {
 }
 
 /*
-** Somebody else's table (json_each) loses the text as well. An interrupt stays in force while any statement runs,
-** so another text is refused for it, too.
+** Somebody else's table (json_each) loses the text as well. An interrupt stays in force while any
+** statement runs, so another text is refused for it, too.
 */
 static int is_interrupted(sqlite3 *db) {
   sqlite3_stmt *stmt = NULL;
@@ -449,10 +456,10 @@ tr_code tr_error_ignored(tr_error *err, const char *text) {
 }
 
 /*
-** CREATE TEMP TABLE ... AS has written half a line of temp's schema while its rows are read. An inner statement that
-** finds another schema stale has SQLite forget and read temp's as well, which is malformed at that moment. It will not
-** be when the statement is done again from its beginning, as SQLITE_SCHEMA says. (One that is malformed for good
-** fails there, before it comes to us.)
+** CREATE TEMP TABLE ... AS has written half a line of temp's schema while its rows are read. An
+** inner statement that finds another schema stale has SQLite forget and read temp's as well, which
+** is malformed at that moment. It will not be when the statement is done again from its beginning,
+** as SQLITE_SCHEMA says. (One that is malformed for good fails there, before it comes to us.)
 */
 static int is_temp_half_made(sqlite3 *db, int rc) {
   if ((rc & 0xff) != SQLITE_CORRUPT || !tr_is_writing(db)) return 0;
@@ -510,8 +517,9 @@ int tr_create_error(char **message, const tr_error *err) {
 }
 
 /*
-** Where no statement runs (the first is being compiled), an interrupt has no effect, as SQLite's manual
-** has it: it is gone when the next text is parsed. Else it stays, and the second attempt fails as well.
+** Where no statement runs (the first is being compiled), an interrupt has no effect, as SQLite's
+** manual has it: it is gone when the next text is parsed. Else it stays, and the second attempt
+** fails as well.
 */
 int tr_declare_vtab(sqlite3 *db, const char *declaration, char **message) {
   int rc = sqlite3_declare_vtab(db, declaration);

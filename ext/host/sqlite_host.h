@@ -5,8 +5,8 @@
 ** on a connection holds a reference to it, so it lives exactly as long as the connection, and what
 ** hangs on it (private trackers) is released with the connection.
 **
-** Thread-safety: as SQLite's own for one connection: calls that take a sqlite3*, a context or a host
-** belong to the thread that is using that connection.
+** Thread-safety: as SQLite's own for one connection: calls that take a sqlite3*, a context or a
+** host belong to the thread that is using that connection.
 */
 #ifndef TR_HOST_SQLITE_HOST_H
 #define TR_HOST_SQLITE_HOST_H
@@ -51,24 +51,24 @@ sqlite3 *tr_host_db(const tr_host *host);
 tr_tracker_registry *tr_host_trackers(const tr_host *host);
 
 /*
-** What a surface keeps for the connection: one pointer for each `owner`, the address of something static
-** in that surface. NULL: nothing yet. Setting takes `state` over, also on failure (TR_NO_MEMORY);
-** `release` frees it with the host.
+** What a surface keeps for the connection: one pointer for each `owner`, the address of something
+** static in that surface. NULL: nothing yet. Setting takes `state` over, also on failure
+** (TR_NO_MEMORY); `release` frees it with the host.
 */
 void *tr_host_state(const tr_host *host, const void *owner);
 tr_code tr_host_set_state(tr_host *host, const void *owner, void *state, void (*release)(void *));
 
 /*
 ** Registers `count` functions, or one module with the host as its pAux. A name that the connection
-** already has (a function of that name with that number of arguments or with any number; a module of
-** that name) is left alone and noted. Returns a SQLite code.
+** already has (a function of that name with that number of arguments or with any number; a module
+** of that name) is left alone and noted. Returns a SQLite code.
 */
 int tr_host_register_functions(tr_host *host, const tr_function *functions, int count);
 int tr_host_register_module(tr_host *host, const char *name, const sqlite3_module *module);
 
 /*
-** The same for a module that serves several names: its pAux is opaque, and gives the host and `data`
-** (which must outlive the connection) back.
+** The same for a module that serves several names: its pAux is opaque, and gives the host and
+** `data` (which must outlive the connection) back.
 */
 int tr_host_register_module_data(tr_host *host, const char *name, const sqlite3_module *module,
                                  const void *data);
@@ -91,8 +91,8 @@ int tr_function_argument_count(sqlite3_context *context);
 tr_value tr_value_of_sqlite(sqlite3_value *value);
 
 /*
-** The same where the database's encoding is known to be UTF-8 (tr_source_table.is_utf8): text is taken as
-** it lies there. Asking for text proper copies it, to put a terminator behind it.
+** The same where the database's encoding is known to be UTF-8 (tr_source_table.is_utf8): text is
+** taken as it lies there. Asking for text proper copies it, to put a terminator behind it.
 */
 tr_value tr_value_of_utf8(sqlite3_value *value);
 
@@ -100,19 +100,19 @@ tr_value tr_value_of_utf8(sqlite3_value *value);
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column);
 
 /*
-** 1: `value` is text (`text`, as UTF-8) that spells a number and nothing else but spaces around it, which
-** `*number` then is: INTEGER for an integer that fits, else REAL. 0: it is not. So SQLite's numeric
-** affinity has it. `value` stays text.
+** 1: `value` is text (`text`, as UTF-8) that spells a number and nothing else but spaces around it,
+** which `*number` then is: INTEGER for an integer that fits, else REAL. 0: it is not. So SQLite's
+** numeric affinity has it. `value` stays text.
 **
-** For this and not sqlite3_value_numeric_type, which in newer releases needs the value's connection:
-** copies and the elements of an IN list have none.
+** For this and not sqlite3_value_numeric_type, which in newer releases needs the value's
+** connection: copies and the elements of an IN list have none.
 */
 int tr_spelled_number(sqlite3_value *value, tr_bytes text, tr_value *number);
 
 /*
-** The number that an aggregate of numbers makes of a value, as SQLite's sum() does: NULL and INTEGER
-** stay, so does text that spells one; all else is a REAL, the one that the text or BLOB begins with,
-** or 0.0. A text without bytes: out of memory.
+** The number that an aggregate of numbers makes of a value, as SQLite's sum() does: NULL and
+** INTEGER stay, so does text that spells one; all else is a REAL, the one that the text or BLOB
+** begins with, or 0.0. A text without bytes: out of memory.
 */
 tr_value tr_number_of_sqlite(sqlite3_value *value);
 
@@ -131,25 +131,28 @@ int tr_bind_value(sqlite3_stmt *stmt, int index, const tr_value *value);
 int tr_sqlite_code(const tr_error *err);
 
 /*
-** What could not be had since an authorizer has SQLite ignore it: SQLITE_AUTH, with `text`. Returns TR_HOST.
+** What could not be had since an authorizer has SQLite ignore it: SQLITE_AUTH, with `text`. Returns
+** TR_HOST.
 */
 tr_code tr_error_ignored(tr_error *err, const char *text);
 
-/* Fills `err` from the connection's last error. Returns TR_HOST (or TR_NO_MEMORY, TR_INTERRUPTED). */
+/*
+** Fills `err` from the connection's last error. Returns TR_HOST (or TR_NO_MEMORY, TR_INTERRUPTED).
+*/
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc);
 
 /* Whether the error is one that lasts, and not SQLite's of the moment (busy, no memory). */
 int tr_error_is_lasting(const tr_error *err);
 
 /*
-** Ends a function with an error: `function: message`, or the message as it is where it begins with the
-** function's name already (that of tr_argument_error) or `function` is NULL.
+** Ends a function with an error: `function: message`, or the message as it is where it begins with
+** the function's name already (that of tr_argument_error) or `function` is NULL.
 */
 void tr_result_error(sqlite3_context *context, const char *function, const tr_error *err);
 
 /*
-** sqlite3_declare_vtab for xCreate and xConnect. It calls an interrupt SQLITE_ERROR; from here it comes as
-** SQLITE_INTERRUPT, and `*message` says so.
+** sqlite3_declare_vtab for xCreate and xConnect. It calls an interrupt SQLITE_ERROR; from here it
+** comes as SQLITE_INTERRUPT, and `*message` says so.
 */
 int tr_declare_vtab(sqlite3 *db, const char *declaration, char **message);
 
@@ -170,7 +173,10 @@ tr_code tr_argument_blob(const char *function, const char *argument, sqlite3_val
 
 /* --- Statements --------------------------------------------------------------------------- */
 
-/* Whether a statement of the connection is in the middle of writing: the one that calls us, or another. */
+/*
+** Whether a statement of the connection is in the middle of writing: the one that calls us, or
+** another.
+*/
 int tr_is_writing(sqlite3 *db);
 
 /* Those statements one after another, from NULL on; NULL behind the last. */

@@ -1,12 +1,13 @@
 /*
 ** Building, preparing and walking the inner SELECT.
 **
-** Its columns are the key's, the rowid, then the outputs; its parameters the caller's, then those of the
-** lower bound, then of the upper. A range is read segment by segment (key_bytes.h), each with its own
-** SQL; the statement at hand is kept for as long as the next range or segment needs the same shape.
+** Its columns are the key's, the rowid, then the outputs; its parameters the caller's, then those
+** of the lower bound, then of the upper. A range is read segment by segment (key_bytes.h), each
+** with its own SQL; the statement at hand is kept for as long as the next range or segment needs
+** the same shape.
 **
-** Where a bound is not exact the reader compares keys: until the first one at the start, and each one
-** with the end.
+** Where a bound is not exact the reader compares keys: until the first one at the start, and each
+** one with the end.
 */
 #include "host/statement_reader.h"
 
@@ -192,8 +193,8 @@ static sqlite3_str *build_sql(const tr_statement_reader *reader, const shape *s)
 /* --- Preparing and binding ---------------------------------------------------------------- */
 
 /*
-** An error of the inner statement: where the table has changed meanwhile that is the reason, and what is
-** said. Returns -1.
+** An error of the inner statement: where the table has changed meanwhile that is the reason, and
+** what is said. Returns -1.
 */
 static int explain_failure(tr_statement_reader *reader, const tr_error *reason, tr_error *err) {
   tr_error change;
@@ -393,7 +394,10 @@ static int find_values(tr_statement_reader *reader, tr_error *err) {
   return 1;
 }
 
-/* Whether the schema is the one that the source was last found to be right in; 0: it must be looked at. */
+/*
+** Whether the schema is the one that the source was last found to be right in; 0: it must be looked
+** at.
+*/
 static int has_known_schema(tr_statement_reader *reader) {
   if (reader->version_stmt == NULL &&
       tr_sql_prepare(reader->db, tr_source_version_sql(reader->source, reader->db),
@@ -413,8 +417,8 @@ tr_code tr_statement_reader_check(tr_statement_reader *reader, tr_error *err) {
 }
 
 /*
-** Proves of a statement that was prepared, by us or again by SQLite, that the table is what it is read as.
-** What could not be proven once stays to be proven.
+** Proves of a statement that was prepared, by us or again by SQLite, that the table is what it is
+** read as. What could not be proven once stays to be proven.
 */
 static tr_code prove(tr_statement_reader *reader, tr_error *err) {
   int is_prepared_again = sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 0) > 0;
@@ -443,8 +447,8 @@ static int step_specially(tr_statement_reader *reader, int rc, tr_error *err) {
 }
 
 /*
-** Whether all the instructions of the statement's program that give a row give it from the same place. What
-** SQLite cannot explain has not: then each row is asked.
+** Whether all the instructions of the statement's program that give a row give it from the same
+** place. What SQLite cannot explain has not: then each row is asked.
 */
 static int has_one_place(const tr_statement_reader *reader) {
   sqlite3_stmt *program;
@@ -468,10 +472,11 @@ static int has_one_place(const tr_statement_reader *reader) {
 #define ROWS_TO_CHECK 4000
 
 /*
-** Steps the statement: 1 a row, 0 the end of the segment, -1. A statement puts the values of all its rows
-** in one place: the first one is asked where it is, and as long as it has not moved neither have the others.
-** To ask takes the connection's mutex twice, a tenth of a row's time; so of a statement that gives many
-** rows it is proved, once, that nothing can move. (SQLite prepares anew only before a run's first row.)
+** Steps the statement: 1 a row, 0 the end of the segment, -1. A statement puts the values of all
+** its rows in one place: the first one is asked where it is, and as long as it has not moved
+** neither have the others. To ask takes the connection's mutex twice, a tenth of a row's time; so
+** of a statement that gives many rows it is proved, once, that nothing can move. (SQLite prepares
+** anew only before a run's first row.)
 */
 static int step(tr_statement_reader *reader, tr_error *err) {
   int rc = sqlite3_step(reader->stmt);
@@ -520,8 +525,9 @@ static int next_segment(tr_statement_reader *reader, tr_error *err) {
 }
 
 /*
-** That a range has no row counts only if one could have been found: where an authorizer has the key's columns ignored
-** none is above any bound. So a key is read, which must be one. 0, or -1. (Of a key that may be NULL nothing can be said.)
+** That a range has no row counts only if one could have been found: where an authorizer has the
+** key's columns ignored none is above any bound. So a key is read, which must be one. 0, or -1. (Of
+** a key that may be NULL nothing can be said.)
 */
 static int end_without_row(tr_statement_reader *reader, tr_error *err) {
   tr_error reason = {0};
@@ -533,7 +539,10 @@ static int end_without_row(tr_statement_reader *reader, tr_error *err) {
   return -1;
 }
 
-/* What an authorizer had SQLite ignore stays so in a statement when the authorizer is gone. Returns -1. */
+/*
+** What an authorizer had SQLite ignore stays so in a statement when the authorizer is gone. Returns
+** -1.
+*/
 static int forget_statements(tr_statement_reader *reader) {
   sqlite3_finalize(reader->stmt);
   reader->stmt = NULL;

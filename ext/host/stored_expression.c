@@ -1,7 +1,7 @@
 /*
 ** The names of functions are found in the text (tr_expression_visit), their flags in
-** pragma_function_list. What cannot be looked up is refused: a name that is not there may be one that only
-** SQLite's tokenizer reads otherwise.
+** pragma_function_list. What cannot be looked up is refused: a name that is not there may be one
+** that only SQLite's tokenizer reads otherwise.
 */
 #include "host/stored_expression.h"
 

@@ -1,7 +1,7 @@
 /*
-** One module for all table-valued functions that fill a list: xBestIndex hands each given argument to
-** xFilter in the order of the arguments, with a bit mask of which were given as the plan; xFilter
-** fills the list; the rest walks it.
+** One module for all table-valued functions that fill a list: xBestIndex hands each given argument
+** to xFilter in the order of the arguments, with a bit mask of which were given as the plan;
+** xFilter fills the list; the rest walks it.
 */
 #include "host/table_function.h"
 
@@ -97,9 +97,10 @@ static int disconnect(sqlite3_vtab *vtab) {
 }
 
 /*
-** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite for another order
-** of the join. One that is not there at all, though required, may be there in another plan (see
-** tr_hidden_arguments_weigh). So that plan is dear, and xFilter says what is missing.
+** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite
+** for another order of the join. One that is not there at all, though required, may be there in
+** another plan (see tr_hidden_arguments_weigh). So that plan is dear, and xFilter says what is
+** missing.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   const tr_table_function *function = ((table *)vtab)->function;

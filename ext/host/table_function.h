@@ -1,11 +1,11 @@
 /*
-** Table-valued functions whose rows are all made when the scan begins: a name, a declaration and one
-** function that fills a list of rows. For results that are short by nature (the splits of a range, the
-** open trackers); what may be long has a module of its own.
+** Table-valued functions whose rows are all made when the scan begins: a name, a declaration and
+** one function that fills a list of rows. For results that are short by nature (the splits of a
+** range, the open trackers); what may be long has a module of its own.
 **
-** Arguments are the hidden columns behind the visible ones, and can be read back. An argument that is NULL gives no
-** rows, as nothing equals NULL, but where the function says otherwise (`takes_null`). A missing argument that is
-** required is an error naming it, when the scan begins.
+** Arguments are the hidden columns behind the visible ones, and can be read back. An argument that
+** is NULL gives no rows, as nothing equals NULL, but where the function says otherwise
+** (`takes_null`). A missing argument that is required is an error naming it, when the scan begins.
 **
 ** Thread-safety: as SQLite's for one connection.
 */

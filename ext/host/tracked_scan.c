@@ -22,7 +22,9 @@ static tr_code text_of(const tr_restriction *restriction, tr_buffer *text, tr_er
   return code;
 }
 
-/* An open tracker must lie within the restriction that is given, or rows of it would not be read. */
+/*
+** An open tracker must lie within the restriction that is given, or rows of it would not be read.
+*/
 static tr_code check_within(const tr_scan_request *request, const tr_restriction *current,
                             tr_error *err) {
   if (request->restriction == NULL) return TR_OK;
@@ -85,8 +87,9 @@ static tr_code place_of(tr_tracker *tracker, tr_restriction *place, tr_error *er
 }
 
 /*
-** Tells a new tracker where the table's keys lie, so that its splits and fractions are about rows that
-** there are. Only a hint: a value that cannot be a key will be spoken of by the scan that meets it.
+** Tells a new tracker where the table's keys lie, so that its splits and fractions are about rows
+** that there are. Only a hint: a value that cannot be a key will be spoken of by the scan that
+** meets it.
 */
 static tr_code set_extent(tr_tracker *tracker, tr_statement_reader *statement_reader,
                           tr_error *err) {
@@ -162,8 +165,8 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
 /* --- Tables that grow by what is read ------------------------------------------------------ */
 
 /*
-** Notes where the table ends. Where that key cannot be one, no row has a key that can be read, and the limit
-** stays empty, as for a table without rows: every key is beyond it.
+** Notes where the table ends. Where that key cannot be one, no row has a key that can be read, and
+** the limit stays empty, as for a table without rows: every key is beyond it.
 */
 static tr_code set_limit(tr_scan_limit *limit, tr_statement_reader *statement_reader,
                          tr_error *err) {
@@ -192,7 +195,10 @@ static int is_beyond(const tr_tracked_scan *scan, tr_bytes key) {
   return tr_bytes_compare(key, tr_buffer_bytes(&scan->limit->last_key)) > 0;
 }
 
-/* With a name: what is beyond the limit is not claimed, nor is the end, so it is left for the next scan. */
+/*
+** With a name: what is beyond the limit is not claimed, nor is the end, so it is left for the next
+** scan.
+*/
 static int limited_next(void *cursor, tr_position *position, tr_error *err) {
   tr_tracked_scan *scan = cursor;
   int has_row = tr_statement_reader_next(scan->limited_rows, position, err);
@@ -240,8 +246,8 @@ static int begin_plain(tr_tracked_scan *scan, tr_statement_reader *statement_rea
 }
 
 /*
-** A tracker that is done has nothing to claim. Yet what cannot be a key lies before all keys, and a scan
-** from there on must meet it: 0, or -1 where it does.
+** A tracker that is done has nothing to claim. Yet what cannot be a key lies before all keys, and a
+** scan from there on must meet it: 0, or -1 where it does.
 */
 static int look_before_keys(tr_statement_reader *statement_reader, const tr_byte_key_range *place,
                             tr_error *err) {

@@ -1,9 +1,9 @@
 /*
 ** Trackers by name: a private list per connection and one list for the process.
 **
-** Both are plain linked lists: a program has a handful of trackers, and each look-up is once per scan
-** or call. The shared list and every reference count are guarded by one static mutex. Claims and splits
-** never take it: a holder works with the tracker itself.
+** Both are plain linked lists: a program has a handful of trackers, and each look-up is once per
+** scan or call. The shared list and every reference count are guarded by one static mutex. Claims
+** and splits never take it: a holder works with the tracker itself.
 */
 #include "host/tracker_registry.h"
 

@@ -3,8 +3,8 @@
 **   CREATE VIEW output(result) AS SELECT (expression) FROM (SELECT current_value() AS value)
 ** where current_value() is ours and gives what is being evaluated.
 **
-** and beside it, only to be compiled, a CHECK of the same expression: there SQLite takes no subquery, no
-** aggregate and no window function, which would speak of other rows than the one.
+** and beside it, only to be compiled, a CHECK of the same expression: there SQLite takes no
+** subquery, no aggregate and no window function, which would speak of other rows than the one.
 **
 ** A view, because SQLite holds what stands in a schema to the rules that we want (untrusted:
 ** functions marked INNOCUOUS only, no parameters), also for functions that the program registers on

@@ -6,9 +6,9 @@
 ** the caller's connection it would be trusted as the caller is: it could read every table and call
 ** functions that SQLite keeps out of views. So it is compiled in a view of an empty database in
 ** memory, on a connection of its own with an untrusted schema. What it can use is SQLite's own
-** harmless functions of one row and `value`; it sees no table, no function and no collation of the caller's
-** connection. That holds wherever the argument comes from, so that who uses this need not be
-** DIRECTONLY.
+** harmless functions of one row and `value`; it sees no table, no function and no collation of the
+** caller's connection. That holds wherever the argument comes from, so that who uses this need not
+** be DIRECTONLY.
 **
 ** Thread-safety: belongs to the thread of the connection that `interrupt` polls.
 */

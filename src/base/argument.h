@@ -24,8 +24,8 @@ tr_code tr_argument_error(tr_error *err, const char *function, const char *argum
                           const tr_value *value, const char *reason);
 
 /*
-** The same with another error's text as the reason and its code as the result; running out of memory
-** stays just that.
+** The same with another error's text as the reason and its code as the result; running out of
+** memory stays just that.
 */
 tr_code tr_argument_refused(tr_error *err, const char *function, const char *argument,
                             const tr_value *value, const tr_error *reason);

@@ -1,5 +1,6 @@
 /*
-** Fills error structs: one formatter, which cuts what is too long visibly, and gives UTF-8 whatever it was given.
+** Fills error structs: one formatter, which cuts what is too long visibly, and gives UTF-8 whatever
+** it was given.
 */
 #include "base/error.h"
 

@@ -23,7 +23,10 @@ typedef enum tr_code {
   TR_HOST              /* the host database failed; host_code says how */
 } tr_code;
 
-/* Bytes of a message with its terminator; a longer one is cut and ends in "...". Always valid UTF-8. */
+/*
+** Bytes of a message with its terminator; a longer one is cut and ends in "...". Always valid
+** UTF-8.
+*/
 #define TR_MESSAGE_SIZE 1024
 
 typedef struct tr_error {

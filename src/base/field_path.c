@@ -41,7 +41,10 @@ static int is_name_byte(int c) {
          c == '$' || c >= 0x80;
 }
 
-/* The quote that closes what `p` stands before, or 0. A list is no name: [] and [*] do not open one. */
+/*
+** The quote that closes what `p` stands before, or 0. A list is no name: [] and [*] do not open
+** one.
+*/
 static int closing_quote(const parser *p) {
   int c = peek(p);
   if (c == '"' || c == '`') return c;

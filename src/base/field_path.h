@@ -8,8 +8,8 @@
 **   name      = letters, digits, "_", "$" and bytes above 7f; or any text in one of SQL's
 **               quotes for names: "x y", `x y`, [x y]
 **
-** Blanks may stand between these, not inside a qualifier. "[]" says that the field is a list and goes
-** into its elements, "{}" that it is a map and goes into its values; "*" takes all fields, and
+** Blanks may stand between these, not inside a qualifier. "[]" says that the field is a list and
+** goes into its elements, "{}" that it is a map and goes into its values; "*" takes all fields, and
 ** only the last component can be one. Anything else is an error that says where and why.
 **
 ** Ownership: a path owns its texts. Pure but for memory; thread-safe.
@@ -47,8 +47,8 @@ void tr_field_path_free(tr_field_path *path);
 const char *tr_field_path_name(const tr_field_path *path);
 
 /*
-** 1 if all that `other` selects is selected by `path`: "*" covers everything, a whole field its nested
-** parts, a field itself. Qualifiers make no difference, since missing ones are filled in.
+** 1 if all that `other` selects is selected by `path`: "*" covers everything, a whole field its
+** nested parts, a field itself. Qualifiers make no difference, since missing ones are filled in.
 */
 int tr_field_path_covers(const tr_field_path *path, const tr_field_path *other);
 

@@ -34,8 +34,9 @@ static inline uint64_t tr_load_u64(const uint8_t *at) {
 }
 
 /*
-** `size` bytes, at most sixteen, as the two numbers that they and zeros behind them are. From four bytes on it
-** is all loads that overlap: where sizes vary, a branch on them costs more than what follows.
+** `size` bytes, at most sixteen, as the two numbers that they and zeros behind them are. From four
+** bytes on it is all loads that overlap: where sizes vary, a branch on them costs more than what
+** follows.
 */
 static inline void tr_load_short(const uint8_t *at, size_t size, uint64_t *low, uint64_t *high) {
   *low = *high = 0;

@@ -1,6 +1,6 @@
 /*
-** Well-formed UTF-8 by the table of the Unicode standard (3.9, table 3-7): what the second byte may be depends
-** on the first, all others are continuations.
+** Well-formed UTF-8 by the table of the Unicode standard (3.9, table 3-7): what the second byte may
+** be depends on the first, all others are continuations.
 */
 #include "base/utf8.h"
 
@@ -16,7 +16,10 @@ size_t tr_utf8_cut(tr_bytes text, size_t most) {
   return is_continuation(text.data[size]) ? most : size;
 }
 
-/* Bytes of the character that begins here; 0: none does. Stops at the terminator, which is no continuation. */
+/*
+** Bytes of the character that begins here; 0: none does. Stops at the terminator, which is no
+** continuation.
+*/
 static size_t character_size(const uint8_t *text) {
   static const struct {
     uint8_t first, last; /* of the first byte */

@@ -12,12 +12,12 @@
 ** below the ff of an inner zero.
 **
 ** A fraction is written only where there is one: groups of seven bits, the highest first, each in a
-** byte from 80 up, without trailing groups of zeros. A whole number sorts before the fractions above
-** it, since class bytes, like the end of the key, lie below 80. The groups are the binary digits of
-** x - floor(x), which are at most 59 for any double but the tiny ones, those within 2^-7 of zero.
-** Theirs would be up to 1074, so there the first group (all zeros above zero, all ones below) is
-** followed by the 63 bits of the magnitude as a double, which sort alike; below zero they are
-** subtracted from 2^63.
+** byte from 80 up, without trailing groups of zeros. A whole number sorts before the fractions
+** above it, since class bytes, like the end of the key, lie below 80. The groups are the binary
+** digits of x - floor(x), which are at most 59 for any double but the tiny ones, those within 2^-7
+** of zero. Theirs would be up to 1074, so there the first group (all zeros above zero, all ones
+** below) is followed by the 63 bits of the magnitude as a double, which sort alike; below zero they
+** are subtracted from 2^63.
 **
 ** Reading accepts just what writing gives. For most classes every byte string is such a one; a
 ** fraction is written again and compared.
@@ -236,7 +236,9 @@ static double number_of(int64_t floor_of_x, fraction f) {
   return (double)floor_of_x + ldexp((double)digits, -63);
 }
 
-/* Each of the next reads a value of one class at `from`: how many bytes it took, 0 if it is none. */
+/*
+** Each of the next reads a value of one class at `from`: how many bytes it took, 0 if it is none.
+*/
 
 static size_t next_number(tr_bytes from, tr_value *value) {
   if (from.size < NUMBER_SIZE) return 0;

@@ -73,17 +73,19 @@ tr_code tr_byte_key_range_interpolate_decimal(const tr_byte_key_range *range,
                                               tr_error *err);
 
 /*
-** Sets `*fraction` to how far `key` lies from the start towards the end, 0 to 1; 1 at the end itself.
-** TR_INVALID_ARGUMENT: the empty key, a key below the start, a key beyond the end. Allocates nothing.
+** Sets `*fraction` to how far `key` lies from the start towards the end, 0 to 1; 1 at the end
+** itself.
+** TR_INVALID_ARGUMENT: the empty key, a key below the start, a key beyond the end. Allocates
+** nothing.
 */
 tr_code tr_byte_key_range_estimate_fraction(const tr_byte_key_range *range, tr_bytes key,
                                             double *fraction, tr_error *err);
 
 /*
-** Calls `emit` with the `count` + 1 ascending bounds of `count` pieces: start, the interpolated keys,
-** end. A range too narrow to interpolate gives its start and end alone. An `emit` that returns an
-** error ends it. TR_INVALID_ARGUMENT: count below 1, `numSplits %d must be a positive integer`.
-** TR_NO_MEMORY.
+** Calls `emit` with the `count` + 1 ascending bounds of `count` pieces: start, the interpolated
+** keys, end. A range too narrow to interpolate gives its start and end alone. An `emit` that
+** returns an error ends it. TR_INVALID_ARGUMENT: count below 1, `numSplits %d must be a positive
+** integer`. TR_NO_MEMORY.
 */
 tr_code tr_byte_key_range_split(const tr_byte_key_range *range, int64_t count,
                                 tr_code (*emit)(void *context, tr_bytes bound, tr_error *err),

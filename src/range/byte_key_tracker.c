@@ -3,10 +3,10 @@
 ** the unclaimed rest away while that goes on.
 **
 ** How it works. The position is the last key that somebody tried to claim. A claim moves it forward
-** and succeeds while it is below the end; a split moves the end down to a point above it. Both happen
-** under one mutex, so that every key of the old range is in exactly one of the two new ones. A
-** claimer that claims ahead publishes the limit of its window here, and splits stay above that too:
-** the lowest key that nobody has spoken for is the *frontier*.
+** and succeeds while it is below the end; a split moves the end down to a point above it. Both
+** happen under one mutex, so that every key of the old range is in exactly one of the two new ones.
+** A claimer that claims ahead publishes the limit of its window here, and splits stay above that
+** too: the lowest key that nobody has spoken for is the *frontier*.
 **
 ** A claim is on the path of every row. Its common case, one key claimed after another, is two
 ** comparisons, of eight bytes each as numbers, and a copy into memory that is already there: see
@@ -144,9 +144,9 @@ static int is_past_end(const tr_byte_key_tracker *t) {
 }
 
 /*
-** [from, the range's end) cut to where the keys are thought to lie, as views: what a split of the rest
-** measures, and with the range's start what the fraction does. Where the hint would leave nothing, it
-** does not count.
+** [from, the range's end) cut to where the keys are thought to lie, as views: what a split of the
+** rest measures, and with the range's start what the fraction does. Where the hint would leave
+** nothing, it does not count.
 */
 static void cut_to_extent(const tr_byte_key_tracker *t, tr_bytes from, tr_byte_key_range *cut) {
   tr_byte_key_range whole = {
@@ -238,8 +238,8 @@ static int claim_carefully(tr_byte_key_tracker *t, tr_bytes key, tr_error *err) 
 ** Where the last key was claimed: whether `key` lies above it and below the end. `*shared` is what
 ** shared_words says of the two keys, and `*shared_with_end` of `key` and the end.
 **
-** Where `key` shares more with the last key than that shares with the end, it is below the end for the
-** same reason. Else it shares with the end at least what both share with the last key.
+** Where `key` shares more with the last key than that shares with the end, it is below the end for
+** the same reason. Else it shares with the end at least what both share with the last key.
 */
 static int is_next(const tr_byte_key_tracker *t, tr_bytes key, size_t *shared,
                    size_t *shared_with_end) {

@@ -1,9 +1,9 @@
 /*
-** Where a window ends. Its limit is the first `depth` bytes of the key that it begins with, plus `step`,
-** as a big-endian number. All keys from there to the end of the range share what the key and the end
-** share, so only the bytes behind that tell them apart: the limit is made of those shared bytes and at
-** least eight more. A window that ran out of keys was too wide, and the step is halved; one that was left
-** with less than half of its keys used was too narrow, and it is doubled.
+** Where a window ends. Its limit is the first `depth` bytes of the key that it begins with, plus
+** `step`, as a big-endian number. All keys from there to the end of the range share what the key
+** and the end share, so only the bytes behind that tell them apart: the limit is made of those
+** shared bytes and at least eight more. A window that ran out of keys was too wide, and the step is
+** halved; one that was left with less than half of its keys used was too narrow, and it is doubled.
 */
 #include "range/byte_key_window.h"
 
@@ -47,8 +47,8 @@ static uint8_t byte_at(tr_bytes key, size_t at) {
 }
 
 /*
-** How far it is from `key` to the end, in units of byte `depth`, cut off at UINT64_MAX. Without an end,
-** to where keys would need a byte more in front.
+** How far it is from `key` to the end, in units of byte `depth`, cut off at UINT64_MAX. Without an
+** end, to where keys would need a byte more in front.
 */
 static uint64_t distance(tr_bytes key, tr_bytes end, size_t shared, size_t depth) {
   size_t skipped = depth - 8, at = shared;
@@ -60,7 +60,9 @@ static uint64_t distance(tr_bytes key, tr_bytes end, size_t shared, size_t depth
     return UINT64_MAX - from;
   }
   if (shared >= skipped) return to - from;
-  /* The bytes between hold it down only if they differ by 1, as those of 7f ff ff and 80 00 00 do. */
+  /*
+  ** The bytes between hold it down only if they differ by 1, as those of 7f ff ff and 80 00 00 do.
+  */
   if (byte_at(end, at) - byte_at(key, at) != 1 || to >= from) return UINT64_MAX;
   while (++at < skipped) {
     if (byte_at(key, at) != 0xff || byte_at(end, at) != 0) return UINT64_MAX;
@@ -97,14 +99,17 @@ void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes
   window->step = (lead_behind(last, shared) - lead_behind(from, shared)) | 1;
 }
 
-/* The step of a first window: a millionth of the rest, which will double until it holds enough, or as expected. */
+/*
+** The step of a first window: a millionth of the rest, which will double until it holds enough, or
+** as expected.
+*/
 static uint64_t first_step(const tr_byte_key_window *window, uint64_t rest) {
   return (window->expected == 0 ? rest >> 20 : rest / (window->expected / window->wanted + 1)) | 1;
 }
 
 /*
-** Chooses depth and step for the window that begins at `key`: what the last window taught, and at most
-** an eighth of what is left. A step of 0 means that no window fits.
+** Chooses depth and step for the window that begins at `key`: what the last window taught, and at
+** most an eighth of what is left. A step of 0 means that no window fits.
 */
 static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
   size_t shared = shared_prefix(key, end);

@@ -1,9 +1,9 @@
 /*
 ** What a claimer of byte keys may take without asking: the keys below a limit, which a tracker has
-** given to it whole (tr_byte_key_tracker_claim_ahead). Nobody else gets what lies in it, so it should
-** not be wide; and each new one takes a lock, so it should not be narrow either. How many keys lie in
-** how much key space only the keys themselves tell: each window is chosen after what became of the
-** last.
+** given to it whole (tr_byte_key_tracker_claim_ahead). Nobody else gets what lies in it, so it
+** should not be wide; and each new one takes a lock, so it should not be narrow either. How many
+** keys lie in how much key space only the keys themselves tell: each window is chosen after what
+** became of the last.
 **
 ** Thread-safety: a window belongs to its claimer.
 */
@@ -14,9 +14,9 @@
 #include "base/bytes.h"
 
 /*
-** `{.wanted = n}` asks for about n keys at a time (1,000 is a good number: the lock then costs nothing,
-** and a split finds all but those); release with tr_byte_key_window_free. It may serve one tracker
-** after another.
+** `{.wanted = n}` asks for about n keys at a time (1,000 is a good number: the lock then costs
+** nothing, and a split finds all but those); release with tr_byte_key_window_free. It may serve one
+** tracker after another.
 */
 typedef struct tr_byte_key_window {
   uint32_t wanted;
@@ -34,8 +34,8 @@ typedef struct tr_byte_key_window {
 void tr_byte_key_window_free(tr_byte_key_window *window);
 
 /*
-** The first eight bytes as a big-endian number, missing ones as zero. Where two keys' numbers differ,
-** they are ordered as the keys are; where they are equal, the keys must be compared.
+** The first eight bytes as a big-endian number, missing ones as zero. Where two keys' numbers
+** differ, they are ordered as the keys are; where they are equal, the keys must be compared.
 */
 static inline uint64_t tr_byte_key_lead(tr_bytes key) {
   if (key.size >= 8) return tr_load_big_u64(key.data);
@@ -53,17 +53,18 @@ static inline int tr_byte_key_window_holds(const tr_byte_key_window *window, tr_
 }
 
 /*
-** Says that `keys` keys of the window were used, for a claimer that reads a window as a whole and does
-** not come for each.
+** Says that `keys` keys of the window were used, for a claimer that reads a window as a whole and
+** does not come for each.
 */
 static inline void tr_byte_key_window_use(tr_byte_key_window *window, uint64_t keys) {
   window->left = keys < window->left ? window->left - keys : 0;
 }
 
 /*
-** Says that a range begins that nothing is known of but that it may have `keys` keys: the first window is made
-** for as many as are wanted if they lie evenly, but not over more than an eighth. For a claimer that can give
-** back what turns out to be too wide; without this the first window is next to nothing, and windows grow.
+** Says that a range begins that nothing is known of but that it may have `keys` keys: the first
+** window is made for as many as are wanted if they lie evenly, but not over more than an eighth.
+** For a claimer that can give back what turns out to be too wide; without this the first window is
+** next to nothing, and windows grow.
 */
 static inline void tr_byte_key_window_expect(tr_byte_key_window *window, uint64_t keys) {
   window->expected = keys;
@@ -71,17 +72,19 @@ static inline void tr_byte_key_window_expect(tr_byte_key_window *window, uint64_
 }
 
 /*
-** Says that what was asked for reached from `from` to `last` already: the next window is made as wide as
-** that. For a claimer that gave the rest of a window back.
+** Says that what was asked for reached from `from` to `last` already: the next window is made as
+** wide as that. For a claimer that gave the rest of a window back.
 */
 void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes last);
 
-/* ---- For trackers: under the tracker's lock --------------------------------------------------- */
+/*
+** ---- For trackers: under the tracker's lock ---------------------------------------------------
+*/
 
 /*
-** Opens the window behind `key`, which lies below `end` (empty: there is none), for about as many keys as
-** are wanted, over at most an eighth of what is left. 0: it stays closed, since so little is left or
-** memory failed.
+** Opens the window behind `key`, which lies below `end` (empty: there is none), for about as many
+** keys as are wanted, over at most an eighth of what is left. 0: it stays closed, since so little
+** is left or memory failed.
 */
 int tr_byte_key_window_open(tr_byte_key_window *window, tr_bytes key, tr_bytes end);
 

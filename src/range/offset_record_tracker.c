@@ -1,7 +1,7 @@
 /*
 ** Decides for a bounded reader over integers, record by record, whether it may go on. How it works:
-** as byte_key_record_tracker.c. The start moves to the first record, even when that is past the stop,
-** as in the reference: such a range prints as [5, 3) and holds nothing.
+** as byte_key_record_tracker.c. The start moves to the first record, even when that is past the
+** stop, as in the reference: such a range prints as [5, 3) and holds nothing.
 **
 ** Source: Apache Beam, sdk.io.range.OffsetRangeTracker, 2.2 to 2.30.
 */

@@ -1,13 +1,13 @@
 /*
-** The tracker of a bounded reader over integers: the reader asks for each record whether it may return
-** it, others split behind the last one. What differs from offset_tracker.h: records that are not
-** *split points* go with the split point before them, even beyond the end.
+** The tracker of a bounded reader over integers: the reader asks for each record whether it may
+** return it, others split behind the last one. What differs from offset_tracker.h: records that are
+** not *split points* go with the split point before them, even beyond the end.
 **
 ** Semantics: Beam's io.range OffsetRangeTracker, 2.2 to 2.30, a stop of 2^63-1 meaning "no end":
-** then nothing is split and the fraction stays 0. [start, stop) may have stop < start: it holds nothing.
-** Where ours differs: the reference marks "none yet" by the offset -1, so that ranges of negative
-** offsets misbehave, and its differences wrap around in ranges wider than 2^63-1. Here a flag says "none
-** yet", and widths are exact.
+** then nothing is split and the fraction stays 0. [start, stop) may have stop < start: it holds
+** nothing. Where ours differs: the reference marks "none yet" by the offset -1, so that ranges of
+** negative offsets misbehave, and its differences wrap around in ranges wider than 2^63-1. Here a
+** flag says "none yet", and widths are exact.
 **
 ** Behind tracker.h: as byte_key_record_tracker.h.
 ** Thread-safety: as tracker.h.
@@ -31,10 +31,11 @@ tr_tracker *tr_offset_record_tracker_base(tr_offset_record_tracker *tracker);
 tr_offset_record_tracker *tr_offset_record_tracker_of(tr_tracker *tracker);
 
 /*
-** Asks to return the record that starts at `offset`. 1: return it. 0: it is beyond the end, the reader
-** must stop. -1: TR_INVALID_STATE (the first record is not a split point; the offset is below the start
-** or the last record's; a split point at the offset of the last split point); nothing has changed.
-** As in the reference, a done tracker still answers for what is below the stop.
+** Asks to return the record that starts at `offset`. 1: return it. 0: it is beyond the end, the
+** reader must stop. -1: TR_INVALID_STATE (the first record is not a split point; the offset is
+** below the start or the last record's; a split point at the offset of the last split point);
+** nothing has changed. As in the reference, a done tracker still answers for what is below the
+** stop.
 */
 int tr_offset_record_tracker_try_return_record_at(tr_offset_record_tracker *tracker,
                                                   int is_split_point, int64_t offset,
@@ -49,8 +50,8 @@ int tr_offset_record_tracker_try_split_at_position(tr_offset_record_tracker *tra
                                                    int64_t offset, tr_restriction *residual);
 
 /*
-** floor(start + fraction * (stop - start)) in doubles, cut to the int64 line, whatever the fraction;
-** NaN gives 0. TR_INVALID_ARGUMENT: the range has no end.
+** floor(start + fraction * (stop - start)) in doubles, cut to the int64 line, whatever the
+** fraction; NaN gives 0. TR_INVALID_ARGUMENT: the range has no end.
 */
 tr_code tr_offset_record_tracker_position_for_fraction(tr_offset_record_tracker *tracker,
                                                        double fraction, int64_t *offset,

@@ -2,12 +2,12 @@
 ** Claims integers of one half-open range [from, to) in increasing order, and lets others take the
 ** unclaimed rest away while that goes on. How it works: as byte_key_tracker.c, with integers.
 **
-** The line ends at 2^63-1, which `to` may be and an offset in the range cannot. So next(offset) of an
-** offset below `to` exists, widths are unsigned, and where a position may lie outside the line (one
-** before `from`) the arithmetic is done in 128 bits.
+** The line ends at 2^63-1, which `to` may be and an offset in the range cannot. So next(offset) of
+** an offset below `to` exists, widths are unsigned, and where a position may lie outside the line
+** (one before `from`) the arithmetic is done in 128 bits.
 **
-** Invariants (under the mutex): from <= to; last claimed <= last attempted; where the last attempt is
-** below `to` it was claimed; whoever claims ahead has no offset at or above `ahead`.
+** Invariants (under the mutex): from <= to; last claimed <= last attempted; where the last attempt
+** is below `to` it was claimed; whoever claims ahead has no offset at or above `ahead`.
 **
 ** Source: Apache Beam, OffsetRangeTracker (sdk.transforms.splittabledofn) 2.15 and 2.30.
 */
@@ -196,8 +196,8 @@ static unsigned_wide drop_digits(unsigned_wide x, int digits) {
 }
 
 /*
-** width * fraction in 34 digits, and 1 if that is more. The fraction is below 1, so that with its at
-** most 17 digits the exact product is below 2^64 * 10^17: it fits.
+** width * fraction in 34 digits, and 1 if that is more. The fraction is below 1, so that with its
+** at most 17 digits the exact product is below 2^64 * 10^17: it fits.
 */
 static decimal part_of(unsigned_wide width, double fraction) {
   const decimal one = {1, 0, 0};
@@ -223,8 +223,8 @@ static decimal part_of(unsigned_wide width, double fraction) {
 /*
 ** before + step in 34 digits, cut off towards zero. The result may lie above the line.
 **
-** Only the fraction's carry is at stake: the sum keeps as many of its digits as the whole part leaves
-** room for, and rounding there may make a whole of 0.999...
+** Only the fraction's carry is at stake: the sum keeps as many of its digits as the whole part
+** leaves room for, and rounding there may make a whole of 0.999...
 */
 static wide sum_cut_off(wide before, decimal step) {
   wide whole = before + (wide)step.whole;

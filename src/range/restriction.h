@@ -8,8 +8,9 @@
 ** hex, escapes) and nothing else: unknown, missing or repeated members, other types, odd hex, a
 ** number that is not an int64 are errors that name the byte offset and what is wrong.
 **
-** A bundle of a job is a range of bytes whose text may have a third member, `"claim":2`: the number of the claim that
-** it is of. It is kept, written, and nothing else: to all other questions the range alone counts.
+** A bundle of a job is a range of bytes whose text may have a third member, `"claim":2`: the number
+** of the claim that it is of. It is kept, written, and nothing else: to all other questions the
+** range alone counts.
 **
 ** Ownership: tr_restriction_free releases what a restriction of bytes owns; all zero owns nothing.
 ** Thread-safety: as byte_key_range.h.
@@ -69,8 +70,9 @@ int tr_restriction_equals(const tr_restriction *a, const tr_restriction *b);
 int tr_restriction_contains(const tr_restriction *restriction, tr_position position, tr_error *err);
 
 /*
-** The part of `restriction` that lies in `other`, in place and of no claim; where nothing does, an empty range
-** inside `restriction`: [start, start), with an empty start [empty, 00), or [from, from).
+** The part of `restriction` that lies in `other`, in place and of no claim; where nothing does, an
+** empty range inside `restriction`: [start, start), with an empty start [empty, 00), or [from,
+** from).
 ** TR_INVALID_ARGUMENT: of different kinds. TR_NO_MEMORY leaves all as it was.
 */
 tr_code tr_restriction_intersect(tr_restriction *restriction, const tr_restriction *other,
@@ -95,8 +97,8 @@ tr_code tr_restriction_fraction(const tr_restriction *restriction, tr_position p
 /*
 ** Calls `emit` with up to `count` restrictions that follow each other and together are the whole;
 ** none is empty unless the whole is. Fewer where the range is too narrow. The pieces of a range of
-** integers differ in width by at most one. `emit` borrows the piece; an `emit` that returns an error
-** ends it. TR_INVALID_ARGUMENT: count below 1. TR_NO_MEMORY.
+** integers differ in width by at most one. `emit` borrows the piece; an `emit` that returns an
+** error ends it. TR_INVALID_ARGUMENT: count below 1. TR_NO_MEMORY.
 */
 tr_code tr_restriction_split(const tr_restriction *restriction, int64_t count,
                              tr_code (*emit)(void *context, const tr_restriction *piece,

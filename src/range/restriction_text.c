@@ -2,8 +2,9 @@
 ** The text of a restriction, written and read.
 **
 ** The reader is a small parser of JSON for the one shape that a restriction may have: an object of
-** two members whose names and types its kind fixes, and a claim (the table `members`). It reads characters of
-** strings one by one, so that an escape may stand anywhere, and keeps nothing but the five values.
+** two members whose names and types its kind fixes, and a claim (the table `members`). It reads
+** characters of strings one by one, so that an escape may stand anywhere, and keeps nothing but the
+** five values.
 */
 #include "range/restriction.h"
 
@@ -46,7 +47,10 @@ typedef struct parser {
 
 enum { CLAIM = 2 };
 
-/* Where a member's value goes. The members of a restriction are all those of one kind; a claim may be left out. */
+/*
+** Where a member's value goes. The members of a restriction are all those of one kind; a claim may
+** be left out.
+*/
 static const struct {
   const char *name;
   tr_restriction_kind kind;

@@ -41,26 +41,27 @@ int tr_tracker_try_claim(tr_tracker *tracker, tr_position position, tr_error *er
 tr_code tr_tracker_claim_end(tr_tracker *tracker, tr_error *err);
 
 /*
-** Takes the part behind `fraction` (0 <= fraction < 1) of what is not yet claimed. 1: `*residual` is
-** what was taken, the tracker keeps the rest. 0: refused, nothing changed, `*residual` untouched.
-** -1: TR_NO_MEMORY. The caller frees the residual.
+** Takes the part behind `fraction` (0 <= fraction < 1) of what is not yet claimed. 1: `*residual`
+** is what was taken, the tracker keeps the rest. 0: refused, nothing changed, `*residual`
+** untouched. -1: TR_NO_MEMORY. The caller frees the residual.
 */
 int tr_tracker_try_split(tr_tracker *tracker, double fraction, tr_restriction *residual,
                          tr_error *err);
 
 /*
-** Takes what lies at and behind `position`. 1: `*residual` is [position, old end), the tracker keeps
-** what is before. 0: refused, nothing changed: the position is not above the last attempt, not above
-** the start where nothing was attempted, or not below the end. -1: TR_NO_MEMORY, or a position of
-** another kind. What a fraction cannot express: a caller snaps a split to a key that exists.
+** Takes what lies at and behind `position`. 1: `*residual` is [position, old end), the tracker
+** keeps what is before. 0: refused, nothing changed: the position is not above the last attempt,
+** not above the start where nothing was attempted, or not below the end. -1: TR_NO_MEMORY, or a
+** position of another kind. What a fraction cannot express: a caller snaps a split to a key that
+** exists.
 */
 int tr_tracker_try_split_at(tr_tracker *tracker, tr_position position, tr_restriction *residual,
                             tr_error *err);
 
 /*
-** Takes all that is not yet claimed; the tracker is then done with what it claimed. Where nothing was
-** attempted that is all of the range, except for integers, where it is TR_INVALID_STATE until one was
-** claimed (as in the reference). On an error nothing has changed.
+** Takes all that is not yet claimed; the tracker is then done with what it claimed. Where nothing
+** was attempted that is all of the range, except for integers, where it is TR_INVALID_STATE until
+** one was claimed (as in the reference). On an error nothing has changed.
 */
 tr_code tr_tracker_checkpoint(tr_tracker *tracker, tr_restriction *residual, tr_error *err);
 
@@ -68,20 +69,23 @@ tr_code tr_tracker_checkpoint(tr_tracker *tracker, tr_restriction *residual, tr_
 tr_code tr_tracker_current_restriction(tr_tracker *tracker, tr_restriction *restriction,
                                        tr_error *err);
 
-/* TR_OK when everything in the restriction was attempted; else TR_INVALID_STATE saying what was not. */
+/*
+** TR_OK when everything in the restriction was attempted; else TR_INVALID_STATE saying what was
+** not.
+*/
 tr_code tr_tracker_check_done(tr_tracker *tracker, tr_error *err);
 /* The same question without the text: 1 or 0. */
 int tr_tracker_is_done(tr_tracker *tracker);
 
 /*
-** What remains: bytes 1 (untouched) down to 0 (done); integers: how many, with the one in hand. Never
-** NaN.
+** What remains: bytes 1 (untouched) down to 0 (done); integers: how many, with the one in hand.
+** Never NaN.
 */
 double tr_tracker_size(tr_tracker *tracker);
 
 /*
-** How much of the present restriction is consumed: 0 untouched, 1 done; for integers the one in hand does
-** not count, so that the last one claimed leaves it below 1. Never NaN.
+** How much of the present restriction is consumed: 0 untouched, 1 done; for integers the one in
+** hand does not count, so that the last one claimed leaves it below 1. Never NaN.
 */
 double tr_tracker_fraction_consumed(tr_tracker *tracker);
 

@@ -1,13 +1,13 @@
 /*
 ** Seats, turns, and the threads that take them.
 **
-** Every worker has a seat with the tracker of the range that it reads. Trackers that were worked off
-** stay until the pool is freed (there are some dozens), so a thief may look at one at any time without
-** asking whether it still lives.
+** Every worker has a seat with the tracker of the range that it reads. Trackers that were worked
+** off stay until the pool is freed (there are some dozens), so a thief may look at one at any time
+** without asking whether it still lives.
 **
-** When is everything read? A worker is busy from the moment it asks for a range until it finds its range
-** read; the range that it takes is then its own before anybody can see fewer busy workers. So nobody
-** busy means nothing left.
+** When is everything read? A worker is busy from the moment it asks for a range until it finds its
+** range read; the range that it takes is then its own before anybody can see fewer busy workers. So
+** nobody busy means nothing left.
 */
 #include "reader/worker_pool.h"
 
@@ -25,9 +25,9 @@
 #define ASK_AGAIN_NANOSECONDS 500000
 
 /*
-** Rows of a piece: enough to make its price vanish (some microseconds), few enough to end soon, as each
-** worker should have some dozens of them. A piece is cut when it turns out to be twice as long. Of a part
-** with fewer rows left than LEAST_ROWS all is taken at once, and nothing by others.
+** Rows of a piece: enough to make its price vanish (some microseconds), few enough to end soon, as
+** each worker should have some dozens of them. A piece is cut when it turns out to be twice as
+** long. Of a part with fewer rows left than LEAST_ROWS all is taken at once, and nothing by others.
 */
 #define MOST_PIECE_ROWS 16384
 #define LEAST_ROWS 1000
@@ -106,8 +106,8 @@ static range_part *new_part(tr_worker_pool *pool, const tr_byte_key_range *range
 }
 
 /*
-** Rows that are still to be read in a part, as its keys so far promise on the whole. 0: it is done. -1:
-** they promise nothing yet.
+** Rows that are still to be read in a part, as its keys so far promise on the whole. 0: it is done.
+** -1: they promise nothing yet.
 */
 static double rows_left_on_average(range_part *part) {
   tr_tracker *tracker = tr_byte_key_tracker_base(part->tracker);
@@ -159,8 +159,8 @@ int tr_worker_pool_is_stopped(const tr_worker_pool *pool) {
 /* --- taking from others ----------------------------------------------------------------------- */
 
 /*
-** Wakes those who wait if nobody is busy any more. Not if somebody only begins to look for work, or gives up:
-** they would look in turn, and wake him.
+** Wakes those who wait if nobody is busy any more. Not if somebody only begins to look for work, or
+** gives up: they would look in turn, and wake him.
 */
 static void set_busy(seat *s, int is_busy) {
   tr_worker_pool *pool = s->pool;
@@ -188,7 +188,10 @@ static int is_anybody_busy(tr_worker_pool *pool) {
   return busy > 0;
 }
 
-/* Nothing is known yet of the seat's part but its first key, which is in `key`, and how many rows it may have. */
+/*
+** Nothing is known yet of the seat's part but its first key, which is in `key`, and how many rows
+** it may have.
+*/
 static tr_code begin_part(seat *s, double expected_rows, tr_error *err) {
   tr_byte_key_window_expect(&s->window, (uint64_t)fmin(fmax(expected_rows, 1), MOST_EXPECTED_ROWS));
   s->has_key = 1;
@@ -205,9 +208,9 @@ static tr_code sit_down(seat *s, const tr_byte_key_range *range, double expected
 }
 
 /*
-** Lets the part end just behind its last key: where keys are few of all that there could be, as those of text
-** are, most halves of what is left would else be empty. 1; 0 when that key has been claimed, so that
-** there is nothing to take; -1.
+** Lets the part end just behind its last key: where keys are few of all that there could be, as
+** those of text are, most halves of what is left would else be empty. 1; 0 when that key has been
+** claimed, so that there is nothing to take; -1.
 */
 static int drop_empty_tail(seat *s, range_part *part, tr_error *err) {
   tr_worker_pool *pool = s->pool;
@@ -228,8 +231,9 @@ static int drop_empty_tail(seat *s, range_part *part, tr_error *err) {
 }
 
 /*
-** Takes the second half of what a part has left; if its last key was claimed just then, so that the half is
-** empty, half of the rest, and so on: 1 when `s` has a part now, 0 when nothing was to be had, -1.
+** Takes the second half of what a part has left; if its last key was claimed just then, so that the
+** half is empty, half of the rest, and so on: 1 when `s` has a part now, 0 when nothing was to be
+** had, -1.
 */
 static int take_half(seat *s, range_part *from, tr_error *err) {
   tr_worker_pool *pool = s->pool;
@@ -345,9 +349,9 @@ static int find_end(seat *s, tr_error *err) {
 }
 
 /*
-** Whether a part has fewer than LEAST_ROWS left, from the seat's key on: 1, 0, -1. What the keys promise may
-** be far from true (behind 0199 come 0200 and nine thousand more, which is next to nothing of what could come
-** in between), so it is only taken as a reason to look.
+** Whether a part has fewer than LEAST_ROWS left, from the seat's key on: 1, 0, -1. What the keys
+** promise may be far from true (behind 0199 come 0200 and nine thousand more, which is next to
+** nothing of what could come in between), so it is only taken as a reason to look.
 */
 static int is_nearly_read(seat *s, range_part *part, tr_error *err) {
   tr_worker_pool *pool = s->pool;
@@ -390,8 +394,8 @@ static double rows_ahead(const tr_byte_key_range *range, tr_bytes from, tr_bytes
 }
 
 /*
-** Takes note of the rows that were looked at for a piece. A reader may have looked at them long before, so
-** what counts is where the looking ended, not the piece.
+** Takes note of the rows that were looked at for a piece. A reader may have looked at them long
+** before, so what counts is where the looking ended, not the piece.
 */
 static tr_code look_ahead(seat *s, range_part *part, uint64_t rows, tr_error *err) {
   const tr_piece *piece = &s->piece;
@@ -441,7 +445,9 @@ static int end_part(seat *s, range_part *part, tr_error *err) {
   return tr_tracker_claim_end(tr_byte_key_tracker_base(part->tracker), err) == TR_OK ? 0 : -1;
 }
 
-/* Reads one piece of the seat's part: 1; 0 when nothing is left and its end has been claimed; -1. */
+/*
+** Reads one piece of the seat's part: 1; 0 when nothing is left and its end has been claimed; -1.
+*/
 static int read_piece(seat *s, range_part *part, tr_error *err) {
   tr_worker_pool *pool = s->pool;
   tr_piece *piece = &s->piece;
