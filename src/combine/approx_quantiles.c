@@ -196,7 +196,9 @@ static tr_code extract_quantile(const tr_combine *combine, const void *state,
   if (code != TR_OK) return code;
   tr_value value = tr_value_null();
   if (walk.total > 0) {
-    /* Divided, not multiplied: i / n as a double is the decimal 0.07 that it is in exact numbers. */
+    /*
+    ** Divided, not multiplied: i / n as a double is the decimal 0.07 that it is in exact numbers.
+    */
     double q = number_of(&combine->parameters[1]), total = (double)walk.total;
     while ((double)walk.rank / total < q && has_next(&walk)) next_entry(&walk);
     value = q <= 0 ? minimum_of(&walk) : q >= 1 ? maximum_of(&walk) : present_value(&walk);

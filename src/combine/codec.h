@@ -2,16 +2,19 @@
 ** The parts that accumulators are written in: varints, doubles and values, each with one possible
 ** spelling, so that equal states give equal bytes. docs/accumulators.md has them byte by byte.
 **
-** Writers append to a buffer and fail with TR_NO_MEMORY alone, unless they say so. Readers take from a decoder and fail
-** with TR_CORRUPT, which names the function and the part: `sum accumulator: count is cut short`; `err`
-** may be NULL. Nothing here allocates by what bytes say of themselves. Thread-safety: as bytes.h.
+** Writers append to a buffer and fail with TR_NO_MEMORY alone, unless they say so. Readers take
+** from a decoder and fail with TR_CORRUPT, which names the function and the part: `sum accumulator:
+** count is cut short`; `err` may be NULL. Nothing here allocates by what bytes say of themselves.
+** Thread-safety: as bytes.h.
 */
 #ifndef TR_COMBINE_CODEC_H
 #define TR_COMBINE_CODEC_H
 
 #include "base/value.h"
 
-/* Unsigned: seven bits a byte, lowest first, the high bit says that more follow; no leading zeros. */
+/*
+** Unsigned: seven bits a byte, lowest first, the high bit says that more follow; no leading zeros.
+*/
 tr_code tr_put_varint(tr_buffer *bytes, uint64_t x, tr_error *err);
 /* Signed: 0, -1, 1, -2, ... are the varints 0, 1, 2, 3, ... */
 tr_code tr_put_signed(tr_buffer *bytes, int64_t x, tr_error *err);

@@ -7,13 +7,13 @@
 **
 ** Laws, for every order of inputs and every way to cut them: merging an empty accumulator changes
 ** nothing; merge is associative and commutative in its output; extract(merge(parts)) = direct. For
-** canonical functions (is_canonical) the written bytes are the same too: state must be canonical when
-** written, and ties are broken by value.
+** canonical functions (is_canonical) the written bytes are the same too: state must be canonical
+** when written, and ties are broken by value.
 **
 ** States. An accumulator lives in `state_size` bytes that the caller provides, aligned to 8, and
 ** never moves while it lives; it may own memory of its own, released by `free_accumulator`. Memory
-** is all through base/memory.h. A row that fails is not added, and the state may be used on; after a
-** merge that fails the state may hold a part of the other and is only good to be freed.
+** is all through base/memory.h. A row that fails is not added, and the state may be used on; after
+** a merge that fails the state may hold a part of the other and is only good to be freed.
 **
 ** Unbound. Where not one row was seen, nobody knows the values of constant arguments (SQL evaluates
 ** them row by row). Such a binding has NULL for them. It is good for two things: to extract the
@@ -50,8 +50,8 @@ typedef struct tr_combine_fn tr_combine_fn;
 
 /*
 ** A function with its constant arguments: what tr_combine_bind makes. The parameters stand at their
-** position among the function's arguments; those of input arguments, and what was not given, are NULL
-** values. Parameters are numbers, so a binding owns nothing and may be copied.
+** position among the function's arguments; those of input arguments, and what was not given, are
+** NULL values. Parameters are numbers, so a binding owns nothing and may be copied.
 */
 typedef struct tr_combine {
   const tr_combine_fn *fn;
@@ -64,7 +64,9 @@ typedef struct tr_combine {
   void (*randomness)(int size, void *bytes);
 } tr_combine;
 
-/* An output; `value` may borrow from `storage` or from the state. Free with tr_combine_output_free. */
+/*
+** An output; `value` may borrow from `storage` or from the state. Free with tr_combine_output_free.
+*/
 typedef struct tr_combine_output {
   tr_value value;
   int is_json; /* the text is JSON: gets the JSON subtype in SQL */
@@ -105,8 +107,8 @@ struct tr_combine_fn {
   size_t state_size;
 
   /*
-  ** Checks a binding's parameters, which are numbers where i < argument_count (NULL: none to check).
-  ** TR_INVALID_ARGUMENT names argument and value.
+  ** Checks a binding's parameters, which are numbers where i < argument_count (NULL: none to
+  ** check). TR_INVALID_ARGUMENT names argument and value.
   */
   tr_code (*check_parameters)(const tr_combine *combine, tr_error *err);
   /* Makes an empty accumulator in `state`, which holds zeros. NULL: zeros are one. */
@@ -119,9 +121,9 @@ struct tr_combine_fn {
   tr_code (*add_input)(const tr_combine *combine, void *state, const tr_value *inputs,
                        tr_error *err);
   /*
-  ** Adds rows from number `first` on as long as each takes a few steps and no memory, and returns the
-  ** number of the first that does not, which add_input has to add. For whoever adds millions of rows.
-  ** NULL: there are no such rows.
+  ** Adds rows from number `first` on as long as each takes a few steps and no memory, and returns
+  ** the number of the first that does not, which add_input has to add. For whoever adds millions of
+  ** rows. NULL: there are no such rows.
   */
   int (*add_rows)(const tr_combine_rows *rows, int first);
   /* Takes back a row that was added, exactly (for window frames). NULL: there is no inverse. */
@@ -140,8 +142,8 @@ struct tr_combine_fn {
   tr_code (*write_accumulator)(const tr_combine *combine, const void *state, tr_buffer *bytes,
                                tr_error *err);
   /*
-  ** Reads into `state`, which holds zeros, what write_accumulator wrote. TR_CORRUPT names the defect;
-  ** never allocates more than a small multiple of bytes.size; on failure nothing is owned.
+  ** Reads into `state`, which holds zeros, what write_accumulator wrote. TR_CORRUPT names the
+  ** defect; never allocates more than a small multiple of bytes.size; on failure nothing is owned.
   */
   tr_code (*read_accumulator)(const tr_combine *combine, void *state, tr_bytes bytes,
                               tr_error *err);
@@ -164,8 +166,8 @@ tr_code tr_combine_bind_accumulator(const tr_combine_fn *fn, const tr_value *arg
                                     tr_combine *combine, tr_error *err);
 
 /*
-** Gives a binding of an accumulator its `count` arguments for extract_output. TR_INVALID_ARGUMENT as
-** above; then the binding is as before.
+** Gives a binding of an accumulator its `count` arguments for extract_output. TR_INVALID_ARGUMENT
+** as above; then the binding is as before.
 */
 tr_code tr_combine_bind_extract(tr_combine *combine, const tr_value *arguments, int count,
                                 tr_error *err);
@@ -195,8 +197,8 @@ tr_code tr_combine_check_integer(const tr_combine *combine, int index, int64_t m
                                  int64_t maximum, tr_error *err);
 
 /*
-** 1 when accumulators of the two may be merged: same function, same number of arguments (not counting
-** those for extract_output), same shape parameters.
+** 1 when accumulators of the two may be merged: same function, same number of arguments (not
+** counting those for extract_output), same shape parameters.
 */
 int tr_combine_is_same_shape(const tr_combine *a, const tr_combine *b);
 

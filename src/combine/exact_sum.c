@@ -2,17 +2,18 @@
 ** Exact sums in fixed point.
 **
 ** How it works. Each term is an integer of at most 128 bits times a power of two: a double is
-** mantissa * 2^exponent. The sum begins as one 128-bit integer in units of 2^exponent, placed where the
-** first terms need it, with room below and above; adding is a shift and an addition. When a term
-** lies outside, the window is placed anew if the sum and the term fit together, else the sum
+** mantissa * 2^exponent. The sum begins as one 128-bit integer in units of 2^exponent, placed where
+** the first terms need it, with room below and above; adding is a shift and an addition. When a
+** term lies outside, the window is placed anew if the sum and the term fit together, else the sum
 ** becomes digits: 32 bits apart, held in 64, so that a billion terms can be added before carries
 ** must be propagated. It never goes back.
 **
 ** Invariant: without digits, the value is low, high as a signed integer, times 2^exponent, and its
-** absolute value is below 2^127; with digits, it is the sum of digit[i] * 2^(32 * (first + i) - BIAS).
+** absolute value is below 2^127; with digits, it is the sum of digit[i] * 2^(32 * (first + i) -
+** BIAS).
 **
-** Sources: fixed-point ("long") accumulators as of Kulisch; digits with room for delayed carries as in
-** R. Neal, "Fast exact summation using small and large superaccumulators", 2015.
+** Sources: fixed-point ("long") accumulators as of Kulisch; digits with room for delayed carries as
+** in R. Neal, "Fast exact summation using small and large superaccumulators", 2015.
 */
 #include "combine/exact_sum.h"
 
@@ -22,8 +23,8 @@
 #include "base/memory.h"
 
 /*
-** Makes the index of every digit non-negative: terms reach down to 2^-2148, the square of the smallest
-** double, and a window to ROOM_BELOW bits below that.
+** Makes the index of every digit non-negative: terms reach down to 2^-2148, the square of the
+** smallest double, and a window to ROOM_BELOW bits below that.
 */
 #define BIAS 2176
 
@@ -140,7 +141,9 @@ static term term_of_window(const tr_exact_sum *sum) {
   return t;
 }
 
-/* Adds high * 2^64 + low < 2^127, or its negative. 0 if the result would not fit; nothing changed. */
+/*
+** Adds high * 2^64 + low < 2^127, or its negative. 0 if the result would not fit; nothing changed.
+*/
 static inline int add_to_window(tr_exact_sum *sum, uint64_t low, uint64_t high, uint64_t negative) {
   uint64_t mask = 0 - negative;
   low = (low ^ mask) + negative;

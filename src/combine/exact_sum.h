@@ -1,15 +1,16 @@
 /*
-** Exact sums of integers, doubles and their squares: no rounding until somebody asks for a double, so
-** neither order nor cut can matter, and what was added can be taken away again exactly.
+** Exact sums of integers, doubles and their squares: no rounding until somebody asks for a double,
+** so neither order nor cut can matter, and what was added can be taken away again exactly.
 **
 ** A sum is an integer times a power of two. While 128 bits will do, and for integers and for most
 ** columns of doubles they do, it stands in the sum itself (24 bytes in all). Beyond that it moves
 ** to a block of its own: digits of 32 bits from the lowest exponent seen to the highest, 8 bytes
-** each, some 100 bytes for squares of a usual column and at most 1.2 kB. Infinities are counted apart,
-** in that block.
+** each, some 100 bytes for squares of a usual column and at most 1.2 kB. Infinities are counted
+** apart, in that block.
 **
-** All zero is the empty sum. Release with tr_exact_sum_free. Adding fails with TR_NO_MEMORY alone and
-** then has added nothing; taking back what was just added cannot fail. Thread-safety: a sum belongs to one thread at a time.
+** All zero is the empty sum. Release with tr_exact_sum_free. Adding fails with TR_NO_MEMORY alone
+** and then has added nothing; taking back what was just added cannot fail. Thread-safety: a sum
+** belongs to one thread at a time.
 */
 #ifndef TR_COMBINE_EXACT_SUM_H
 #define TR_COMBINE_EXACT_SUM_H
@@ -21,9 +22,9 @@
 typedef struct tr_exact_digits tr_exact_digits;
 
 /*
-** `place` says where the value is. 0, as for all sums of integers: in low and high, two's complement. Odd:
-** the same in units of a power of two, whose exponent is the rest of `place`. Else it is the address of
-** the digits.
+** `place` says where the value is. 0, as for all sums of integers: in low and high, two's
+** complement. Odd: the same in units of a power of two, whose exponent is the rest of `place`. Else
+** it is the address of the digits.
 */
 typedef struct tr_exact_sum {
   uint64_t low, high;
@@ -42,7 +43,9 @@ static inline int tr_exact_sum_add_integer(tr_exact_sum *sum, int64_t integer) {
   return 1;
 }
 
-/* Whether the sum is an integer of 64 bits, which is then `low`. 0 does not mean that it is none. */
+/*
+** Whether the sum is an integer of 64 bits, which is then `low`. 0 does not mean that it is none.
+*/
 static inline int tr_exact_sum_is_int64(const tr_exact_sum *sum) {
   uint64_t sign = sum->low >> 63 ? UINT64_MAX : 0;
   return sum->place == 0 && sum->high == sign;
@@ -82,8 +85,8 @@ int tr_exact_number_integer(const tr_exact_number *number, int64_t *integer);
 int tr_exact_number_is_real(const tr_exact_number *number);
 
 /*
-** Whether it is at most what so many INTEGERs and finite REALs, less than 2^64 of each, can sum to. With
-** INTEGERs alone that is all: every integer up to there is the sum of some.
+** Whether it is at most what so many INTEGERs and finite REALs, less than 2^64 of each, can sum to.
+** With INTEGERs alone that is all: every integer up to there is the sum of some.
 */
 int tr_exact_number_is_sum(const tr_exact_number *number, uint64_t integers, uint64_t reals);
 

@@ -1,9 +1,9 @@
 /*
 ** min(x), max(x) and any_value(x): one value of those that are not NULL; NULL if there is none.
 **
-** Values are in SQLite's order (BINARY), and where that leaves two equal in the one of held_value.h, so
-** that the same value comes out of every order of inputs. any_value may give any: it gives the least,
-** which is one that all orders and cuts agree on.
+** Values are in SQLite's order (BINARY), and where that leaves two equal in the one of
+** held_value.h, so that the same value comes out of every order of inputs. any_value may give any:
+** it gives the least, which is one that all orders and cuts agree on.
 **
 ** State: the value. Bytes: the value.
 */
@@ -39,8 +39,8 @@ static tr_code add_greatest(const tr_combine *combine, void *state, const tr_val
 #define IS_BEYOND(x, held, side) ((side) < 0 ? (x) < (held) : (x) > (held))
 
 /*
-** A number beside one of its own type, and NULL; all else takes the long way. (REALs that are equal may be
-** 0.0 and -0.0, but no other two.)
+** A number beside one of its own type, and NULL; all else takes the long way. (REALs that are equal
+** may be 0.0 and -0.0, but no other two.)
 */
 static inline int add_rows(const tr_combine_rows *rows, int first, int side) {
   for (int i = first; i < rows->count; i++) {

@@ -1,7 +1,7 @@
 /*
 ** Frequent items as frequent_items.h describes them: entries one behind the other, a hash table of
-** cells that say where they are (twice as many as there may be entries and more, so that probing ends
-** soon), and the purge.
+** cells that say where they are (twice as many as there may be entries and more, so that probing
+** ends soon), and the purge.
 **
 ** Invariants:  active <= 3/4 * 2^lg_map;  every entry has one cell, reached from its hash without
 **              passing a free one;  counts are above 0;  their sum and offset are at most the
@@ -54,8 +54,8 @@ static inline int is_short(const tr_value *value) {
 }
 
 /*
-** A value that is looked for: what an entry of it would hold, and where it is looked for. The hash is
-** stored nowhere, so it only has to be fast and to spread.
+** A value that is looked for: what an entry of it would hold, and where it is looked for. The hash
+** is stored nowhere, so it only has to be fast and to spread.
 */
 typedef struct sought {
   uint32_t hash, form; /* as in an entry */
@@ -227,8 +227,8 @@ static uint32_t entries_of(const tr_frequent_items *items, int64_t count) {
 
 /*
 ** What a purge takes off: the median, or the count so far below it that half of all counters are
-** lowered by it even if `least` are kept; and how many counters are above that. Often so many counts are 1
-** that it can be nothing else.
+** lowered by it even if `least` are kept; and how many counters are above that. Often so many
+** counts are 1 that it can be nothing else.
 */
 static tr_code purged_count(const tr_frequent_items *items, int64_t *taken, uint32_t *above,
                             tr_error *err) {
@@ -257,8 +257,8 @@ static void spare_entries(tr_frequent_items *items, int64_t taken, uint32_t spar
 }
 
 /*
-** Lowers all counts and drops what is left with none. About half are dropped, in no pattern, so every entry
-** is moved, and only the next place depends on whether it stays.
+** Lowers all counts and drops what is left with none. About half are dropped, in no pattern, so
+** every entry is moved, and only the next place depends on whether it stays.
 */
 static tr_code purge(tr_frequent_items *items, tr_error *err) {
   int64_t taken;
@@ -322,10 +322,10 @@ static tr_code check_weight(const tr_frequent_items *items, int64_t more, tr_err
 }
 
 /*
-** Whether a value is there already is as good as random, and a processor that guesses wrong loses more time
-** than all else takes together. So there is no branch on it: a new entry is always written, where the next
-** would be, and that it counts is a matter of numbers. Nothing but a count is written twice, for a value that
-** comes soon again would have to wait for it.
+** Whether a value is there already is as good as random, and a processor that guesses wrong loses
+** more time than all else takes together. So there is no branch on it: a new entry is always
+** written, where the next would be, and that it counts is a matter of numbers. Nothing but a count
+** is written twice, for a value that comes soon again would have to wait for it.
 */
 int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
   sought s;

@@ -1,18 +1,19 @@
 /*
-** Frequent items: the most frequent values of a column and how often they came, with bounds that hold
-** always, in bounded memory.
+** Frequent items: the most frequent values of a column and how often they came, with bounds that
+** hold always, in bounded memory.
 **
-** How it works. A hash table counts values. When it would hold more than 3/4 * 2^lg_max of them, it is
-** purged: the median count is taken off every counter, those that are then not above zero are dropped,
-** and the median is added to `offset`. So a value that is in the table came at least `count` and at
-** most `count + offset` times, one that is not at most `offset` times. Each purge takes the median off
-** at least half of the counters, so offset <= total / (3/8 * 2^lg_max), for certain and for any order.
-** Merging adds counts and offsets, and the bound with them. Nothing is random.
+** How it works. A hash table counts values. When it would hold more than 3/4 * 2^lg_max of them, it
+** is purged: the median count is taken off every counter, those that are then not above zero are
+** dropped, and the median is added to `offset`. So a value that is in the table came at least
+** `count` and at most `count + offset` times, one that is not at most `offset` times. Each purge
+** takes the median off at least half of the counters, so offset <= total / (3/8 * 2^lg_max), for
+** certain and for any order. Merging adds counts and offsets, and the bound with them. Nothing is
+** random.
 **
-** A purge leaves at least `least` entries, even if all counts are alike. What it takes off is, instead
-** of the median, the count that is `least` places before it in order; and where too few are above that,
-** some that are equal to it stay, with a count of 1, which is as true of them as 0. At least half of
-** the counters are lowered by all of it even so.
+** A purge leaves at least `least` entries, even if all counts are alike. What it takes off is,
+** instead of the median, the count that is `least` places before it in order; and where too few are
+** above that, some that are equal to it stay, with a count of 1, which is as true of them as 0. At
+** least half of the counters are lowered by all of it even so.
 **
 ** Values are equal as in SQL: an integral REAL is the INTEGER, so 1 = 1.0; '1' and x'31' differ.
 ** NULLs are the caller's business.
@@ -21,10 +22,10 @@
 ** INTEGERs, strings with a length of four bytes for text, and a form of our own for REAL and BLOB
 ** (a type byte before the value). One image holds one of these classes; all share the offset.
 **
-** Sources: Misra, Gries, "Finding Repeated Elements" (1982); Anderson, Bevan, Lang, Liberty, Rhodes,
-** Thaler, "A High-Performance Algorithm for Identifying Frequent Items in Data Streams" (IMC 2017; we
-** take the exact median where they sample it); Agarwal et al., "Mergeable Summaries" (2012); Apache
-** DataSketches' published preamble layout of frequent-items sketches.
+** Sources: Misra, Gries, "Finding Repeated Elements" (1982); Anderson, Bevan, Lang, Liberty,
+** Rhodes, Thaler, "A High-Performance Algorithm for Identifying Frequent Items in Data Streams"
+** (IMC 2017; we take the exact median where they sample it); Agarwal et al., "Mergeable Summaries"
+** (2012); Apache DataSketches' published preamble layout of frequent-items sketches.
 **
 ** Thread-safety: a sketch belongs to one thread at a time.
 */
@@ -97,8 +98,8 @@ tr_code tr_frequent_add(tr_frequent_items *items, const tr_value *value, int64_t
                         tr_error *err);
 
 /*
-** Adds a value once if that is quick: a number, or a text or BLOB of at most TR_FREQUENT_SHORT bytes, while there
-** is room. 1: added; 0: not, and tr_frequent_add has to, if it is not NULL.
+** Adds a value once if that is quick: a number, or a text or BLOB of at most TR_FREQUENT_SHORT
+** bytes, while there is room. 1: added; 0: not, and tr_frequent_add has to, if it is not NULL.
 */
 int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value);
 
@@ -109,8 +110,8 @@ tr_code tr_frequent_merge(tr_frequent_items *items, const tr_frequent_items *oth
 tr_value tr_frequent_value(const tr_frequent_entry *entry);
 
 /*
-** All entries, the most frequent first, equal counts by value; to be released with tr_free. NULL and
-** TR_OK if there are none.
+** All entries, the most frequent first, equal counts by value; to be released with tr_free. NULL
+** and TR_OK if there are none.
 */
 tr_code tr_frequent_sorted(const tr_frequent_items *items, const tr_frequent_entry ***entries,
                            tr_error *err);
@@ -123,7 +124,10 @@ void tr_frequent_free(tr_frequent_items *items);
 
 /* --- bytes (frequent_items_image.c) ------------------------------------------------------- */
 
-/* Appends an image of the values of one class; its total weight is that of all values. TR_NO_MEMORY; TR_TOO_BIG for a text of 2^32 bytes. */
+/*
+** Appends an image of the values of one class; its total weight is that of all values.
+** TR_NO_MEMORY; TR_TOO_BIG for a text of 2^32 bytes.
+*/
 tr_code tr_frequent_write(const tr_frequent_items *items, tr_frequent_class of, tr_buffer *bytes,
                           tr_error *err);
 

@@ -1,12 +1,12 @@
 /*
 ** Bytes of frequent-items sketches, as Apache DataSketches stores them.
 **
-** Little-endian: 0 preamble length in longs, 1 serial version, 2 family, 3 lg of the largest map, 4 lg
-** of the present map, 5 flags. An empty sketch ends after 8 bytes. Else: 8 number of items (four
-** bytes), 16 total weight, 24 offset, from 32 the counts, then the items: integers of eight bytes, or
-** texts after a length of four bytes. Items of the class "others" begin with their tr_type; a REAL is
-** eight bytes, a BLOB has a length of four bytes before it.
-** Items are written with the most frequent first, equal counts by value.
+** Little-endian: 0 preamble length in longs, 1 serial version, 2 family, 3 lg of the largest map, 4
+** lg of the present map, 5 flags. An empty sketch ends after 8 bytes. Else: 8 number of items (four
+** bytes), 16 total weight, 24 offset, from 32 the counts, then the items: integers of eight bytes,
+** or texts after a length of four bytes. Items of the class "others" begin with their tr_type; a
+** REAL is eight bytes, a BLOB has a length of four bytes before it. Items are written with the most
+** frequent first, equal counts by value.
 */
 #include "combine/frequent_items.h"
 

@@ -1,7 +1,7 @@
 /*
-** Blocks of an eighth of all that there is, so that little is taken in vain. A large one begins where a large
-** page can: it is allocated with so much more that there is such a place in it, and what lies before
-** and behind is never touched, so that the system need not provide it.
+** Blocks of an eighth of all that there is, so that little is taken in vain. A large one begins
+** where a large page can: it is allocated with so much more that there is such a place in it, and
+** what lies before and behind is never touched, so that the system need not provide it.
 */
 #include "combine/group_arena.h"
 
@@ -79,7 +79,10 @@ void tr_group_reserve_free(tr_group_reserve *reserve) {
   tr_free(reserve);
 }
 
-/* The smallest block of at least `size` bytes, and not of more than twice as many; NULL: there is none. */
+/*
+** The smallest block of at least `size` bytes, and not of more than twice as many; NULL: there is
+** none.
+*/
 static block *take_from_reserve(tr_group_reserve *reserve, size_t size) {
   block **best = NULL;
   pthread_mutex_lock(&reserve->mutex);

@@ -84,7 +84,10 @@ void tr_group_index_free(tr_group_index *index) {
   index->directory = NULL;
 }
 
-/* Puts `segment` wherever the directory has hashes that begin like `hash`, in `segment->depth` bits. */
+/*
+** Puts `segment` wherever the directory has hashes that begin like `hash`, in `segment->depth`
+** bits.
+*/
 static void point_to(tr_group_index *index, tr_group_segment *segment, uint32_t hash) {
   size_t entries = (size_t)1 << (index->depth - segment->depth);
   size_t first = (size_t)((uint64_t)(hash << index->shared_bits) << segment->depth >> 32) * entries;

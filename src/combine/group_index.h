@@ -2,10 +2,11 @@
 ** The index of a group table: from hashes to where the groups lie.
 **
 ** How it works. Extendible hashing: the leading bits of a hash choose one of 2^depth entries of a
-** directory, which point to segments; the trailing bits are where a linear search inside the segment begins.
-** A segment that is half full grows until it has its full size, and then splits in two by the next leading
-** bit. So the index grows a segment at a time, and no row waits for a table of millions to be hashed anew.
-** Groups of one range of hashes lie in neighbouring segments, which is what makes merging by parts cheap.
+** directory, which point to segments; the trailing bits are where a linear search inside the
+** segment begins. A segment that is half full grows until it has its full size, and then splits in
+** two by the next leading bit. So the index grows a segment at a time, and no row waits for a table
+** of millions to be hashed anew. Groups of one range of hashes lie in neighbouring segments, which
+** is what makes merging by parts cheap.
 **
 ** Part of group_table.c, apart for being read; nobody else includes it. Thread-safety: as there.
 */
@@ -42,7 +43,10 @@ typedef struct tr_group_index {
   tr_group_arena *arena; /* of the segments; NULL: each is allocated by itself */
 } tr_group_index;
 
-/* `arena` must outlive the index; NULL: segments are taken from the account. TR_NO_MEMORY, TR_TOO_BIG. */
+/*
+** `arena` must outlive the index; NULL: segments are taken from the account. TR_NO_MEMORY,
+** TR_TOO_BIG.
+*/
 tr_code tr_group_index_init(tr_group_index *index, int shared_bits, tr_memory_account *account,
                             tr_group_arena *arena, tr_error *err);
 void tr_group_index_free(tr_group_index *index);

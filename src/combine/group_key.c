@@ -158,7 +158,10 @@ static int64_t get_integer(const uint8_t *at, size_t size) {
   }
 }
 
-/* Reads one value, member by member (a copy of the whole would make the processor wait), and returns what lies behind it. */
+/*
+** Reads one value, member by member (a copy of the whole would make the processor wait), and
+** returns what lies behind it.
+*/
 static const uint8_t *get(const uint8_t *at, tr_value *value) {
   static const uint8_t integer_sizes[] = {
       [HEAD_ZERO] = 0, [HEAD_INT8] = 1, [HEAD_INT16] = 2, [HEAD_INT32] = 4, [HEAD_INT64] = 8};

@@ -56,20 +56,24 @@ static inline int tr_group_row_is_plain(const tr_group_row *row) {
   return row->exact_size == 0 && row->info.real_fields == 0;
 }
 
-/* The most bytes that either form of the tuple can take; and of that, for a value besides its own bytes. */
+/*
+** The most bytes that either form of the tuple can take; and of that, for a value besides its own
+** bytes.
+*/
 #define TR_GROUP_KEY_HEAD 9
 size_t tr_group_key_bound(const tr_value *values, int count);
 
 /*
-** Writes both forms of a tuple to `out`, which is aligned to 8 and has room for twice its bound, and fills
-** in `row`, whose `bytes` is then `out`, all but its hash. `collations` has one per field.
+** Writes both forms of a tuple to `out`, which is aligned to 8 and has room for twice its bound,
+** and fills in `row`, whose `bytes` is then `out`, all but its hash. `collations` has one per
+** field.
 */
 void tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
                          uint8_t *out, tr_group_row *row);
 
 /*
-** The canonical form of one integer where that is a single word: 1; else 0. Inline: it is what most groupings
-** do for every row.
+** The canonical form of one integer where that is a single word: 1; else 0. Inline: it is what most
+** groupings do for every row.
 */
 static inline int tr_group_key_of_integer(int64_t integer, uint64_t *word);
 
@@ -78,8 +82,8 @@ static inline int tr_group_key_of_short(const tr_value *value, uint64_t *word);
 static inline void tr_group_key_to_short(uint64_t word, tr_value *value);
 
 /*
-** Computes its hash. Where there are many rows, this comes after all were encoded: what was just written in
-** bytes is slow to be read in words.
+** Computes its hash. Where there are many rows, this comes after all were encoded: what was just
+** written in bytes is slow to be read in words.
 */
 static inline void tr_group_row_hash(tr_group_row *row, uint64_t seed);
 

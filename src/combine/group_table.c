@@ -3,9 +3,9 @@
 ** (group_index.h) finds them by the leading 32 bits of their key's hash.
 **
 ** A group is: head, key (canonical form, and behind it the exact form if it has one), states of its
-** accumulators. Everything begins at a multiple of 8, and groups are numbered by where they lie in units of 8
-** bytes: chunk number, offset. With one short key, a count and a sum a group is just a line of the
-** processor's cache, and lies in one.
+** accumulators. Everything begins at a multiple of 8, and groups are numbered by where they lie in
+** units of 8 bytes: chunk number, offset. With one short key, a count and a sum a group is just a
+** line of the processor's cache, and lies in one.
 */
 #include "combine/group_table.h"
 
@@ -125,7 +125,9 @@ static tr_code allocate_chunk(tr_group_table *table, size_t size, void **data, t
   return *data == NULL ? give_back(table, size, err) : TR_OK;
 }
 
-/* A chunk with room for `size` bytes, a ninth of all that there is then; it becomes the last one. */
+/*
+** A chunk with room for `size` bytes, a ninth of all that there is then; it becomes the last one.
+*/
 static tr_code add_chunk(tr_group_table *table, size_t size, tr_error *err) {
   if (table->chunk_count == MAX_CHUNKS) {
     return tr_error_set(err, TR_TOO_BIG, "%llu groups: more than 32 GiB",

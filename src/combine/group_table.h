@@ -1,15 +1,16 @@
 /*
 ** Groups and their accumulators: a hash table from keys (tuples of values) to the states of combine
-** functions. This is one table; grouping.h, which most callers want, makes many of it when there are
-** many groups.
+** functions. This is one table; grouping.h, which most callers want, makes many of it when there
+** are many groups.
 **
 ** Memory. A group takes 8 bytes, its key in whole words of 8 (one for an integer or a text of up to
-** 7 bytes), the states of its accumulators, and 16 to 32 bytes of index; what states own themselves comes
-** on top. All of it is taken from a tr_memory_account; a row that would exceed its limit fails with
-** TR_TOO_BIG.
+** 7 bytes), the states of its accumulators, and 16 to 32 bytes of index; what states own themselves
+** comes on top. All of it is taken from a tr_memory_account; a row that would exceed its limit
+** fails with TR_TOO_BIG.
 **
 ** Thread-safety: a table belongs to one thread at a time; tables that nobody changes may be read by
-** many (tr_group_table_merge_group reads one of a group's). An account belongs to the thread of its tables.
+** many (tr_group_table_merge_group reads one of a group's). An account belongs to the thread of its
+** tables.
 */
 #ifndef TR_COMBINE_GROUP_TABLE_H
 #define TR_COMBINE_GROUP_TABLE_H
@@ -25,7 +26,10 @@ typedef struct tr_group_aggregate {
   int inputs[TR_COMBINE_MAX_ARGUMENTS]; /* by argument; any number where it is no input */
 } tr_group_aggregate;
 
-/* What all groups have in common. All pointers are borrowed: what they point to must outlive the tables. */
+/*
+** What all groups have in common. All pointers are borrowed: what they point to must outlive the
+** tables.
+*/
 typedef struct tr_group_shape {
   int key_count; /* 0: one group of all rows */
   const tr_collation *collations;
@@ -43,9 +47,9 @@ typedef struct tr_group_table tr_group_table;
 typedef struct tr_group tr_group;
 
 /*
-** A table of groups whose hashes have their first `shared_bits` bits in common. Its memory is taken from
-** `account`, but for the groups themselves if there is an `arena`, which must outlive it. TR_NO_MEMORY,
-** TR_TOO_BIG.
+** A table of groups whose hashes have their first `shared_bits` bits in common. Its memory is taken
+** from `account`, but for the groups themselves if there is an `arena`, which must outlive it.
+** TR_NO_MEMORY, TR_TOO_BIG.
 */
 tr_code tr_group_table_create(const tr_group_shape *shape, int shared_bits,
                               tr_memory_account *account, tr_group_arena *arena,
@@ -62,31 +66,33 @@ const tr_group *tr_group_table_find(const tr_group_table *table, const tr_group_
 #define TR_GROUP_ROWS 256
 
 /*
-** Adds the inputs of `count` rows, each `stride` values behind the one before, to the accumulators of
-** their groups, in that order; bytes are borrowed for the call. TR_TOO_BIG, and what add_input gives; then
-** a row is in some accumulators and not in others, and the table good for nothing but to be freed.
+** Adds the inputs of `count` rows, each `stride` values behind the one before, to the accumulators
+** of their groups, in that order; bytes are borrowed for the call. TR_TOO_BIG, and what add_input
+** gives; then a row is in some accumulators and not in others, and the table good for nothing but
+** to be freed.
 */
 tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
                                 const tr_value *inputs, size_t stride, int count, tr_error *err);
 
 /*
-** Notes whether `row`, which was found to be of `group`, would show its key in another way (1.0 in place
-** of 1): where the rows of a group do not come in their order, that matters. Merging notes it, too.
+** Notes whether `row`, which was found to be of `group`, would show its key in another way (1.0 in
+** place of 1): where the rows of a group do not come in their order, that matters. Merging notes
+** it, too.
 */
 void tr_group_table_compare_looks(tr_group_table *table, const tr_group *group,
                                   const tr_group_row *row);
 int tr_group_table_has_looks(const tr_group_table *table);
 
 /*
-** Whether the keys of all groups give the values back as they are: a row of which that is true, too, cannot look
-** different.
+** Whether the keys of all groups give the values back as they are: a row of which that is true,
+** too, cannot look different.
 */
 int tr_group_table_is_plain(const tr_group_table *table);
 
 /*
-** Looks at most TR_GROUP_ROWS rows up together: first the slots of all are asked for, and then the groups that stand
-** there, so that the cache has them when tr_group_has_key looks. groups[i] is the first one of the hash of row
-** i, or NULL.
+** Looks at most TR_GROUP_ROWS rows up together: first the slots of all are asked for, and then the
+** groups that stand there, so that the cache has them when tr_group_has_key looks. groups[i] is the
+** first one of the hash of row i, or NULL.
 */
 void tr_group_table_look_up(const tr_group_table *table, const tr_group_row *rows, int count,
                             tr_group **groups);
@@ -94,14 +100,17 @@ void tr_group_table_look_up(const tr_group_table *table, const tr_group_row *row
 /* Whether the group has the row's key. */
 static inline int tr_group_has_key(const tr_group *group, const uint8_t *key, uint32_t size);
 
-/* Whether it has the key `word`, which is a whole one, and shows it as that says, without an exact form. */
+/*
+** Whether it has the key `word`, which is a whole one, and shows it as that says, without an exact
+** form.
+*/
 static inline int tr_group_has_plain_key(const tr_group *group, uint64_t word);
 
 static inline uint32_t tr_group_hash(const tr_group *group);
 
 /*
-** Adds a group of another table of the same shape, which stays as it is. A new group shows as its key what
-** `group` shows; an old one keeps its own. Errors as for tr_group_table_add_rows.
+** Adds a group of another table of the same shape, which stays as it is. A new group shows as its
+** key what `group` shows; an old one keeps its own. Errors as for tr_group_table_add_rows.
 */
 tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group *group, tr_error *err);
 
@@ -127,7 +136,10 @@ tr_value tr_group_key_field(const tr_group *group, int field);
 /* A number for the group that depends on its key and the seed alone: its hash in 64 bits. */
 uint64_t tr_group_identity(const tr_group *group, uint64_t seed);
 
-/* Where the state of aggregate number `aggregate` is, in bytes behind tr_group_states, in all groups of a shape. */
+/*
+** Where the state of aggregate number `aggregate` is, in bytes behind tr_group_states, in all
+** groups of a shape.
+*/
 size_t tr_group_state_offset(const tr_group_shape *shape, int aggregate);
 static inline uint8_t *tr_group_states(const tr_group *group);
 
@@ -137,8 +149,8 @@ void tr_group_table_free(tr_group_table *table);
 /* --- what is inline ------------------------------------------------------------------------- */
 
 /*
-** The head of a group, one word for nearly all of them. Where the key is very long, or has an exact form or
-** a REAL to be shown, the numbers are in a tr_group_extra behind the head.
+** The head of a group, one word for nearly all of them. Where the key is very long, or has an exact
+** form or a REAL to be shown, the numbers are in a tr_group_extra behind the head.
 */
 struct tr_group {
   uint32_t hash;

@@ -1,17 +1,18 @@
 /*
 ** One table, then 64 of them with buffers of waiting rows.
 **
-** Rows come in some hundreds at a time, and are taken a step at a time: the keys of all are encoded, the
-** groups of all are looked up, and then each aggregate adds all of them. So the processor has many rows
-** to work at whenever one of them waits for memory. Where the key is one integer and groups are few, most
-** rows are of a group that was met a moment ago: a small cache finds it by the integer alone, without its
-** encoding and without the index.
+** Rows come in some hundreds at a time, and are taken a step at a time: the keys of all are
+** encoded, the groups of all are looked up, and then each aggregate adds all of them. So the
+** processor has many rows to work at whenever one of them waits for memory. Where the key is one
+** integer and groups are few, most rows are of a group that was met a moment ago: a small cache
+** finds it by the integer alone, without its encoding and without the index.
 **
-** The buffer of a part (waiting_rows.h) is worked off in order, some rows at a time: the first step asks
-** for their slots in the index, the second for their groups, the third finds both there.
+** The buffer of a part (waiting_rows.h) is worked off in order, some rows at a time: the first step
+** asks for their slots in the index, the second for their groups, the third finds both there.
 **
-** Shared parts (grouping_shared.c). Rows of several threads wait in buffers of each thread's own; whoever works
-** one off holds the part's lock. Nothing in a part is read without it until all have finished.
+** Shared parts (grouping_shared.c). Rows of several threads wait in buffers of each thread's own;
+** whoever works one off holds the part's lock. Nothing in a part is read without it until all have
+** finished.
 */
 #include <string.h>
 
@@ -23,10 +24,10 @@
 #define LEAST_LIMIT ((uint64_t)64 << 20)
 
 /*
-** The buffers of a part, in bytes, two of one size: as many rows as are worth a part's way into the caches in each. One is
-** filled, and the older one worked off when that is full; so at the end at least half of the rows that there is room for
-** are late (grouping_shared.c), and keep another core busy while groups are given out. Under a limit all of them
-** together take at most a share of that.
+** The buffers of a part, in bytes, two of one size: as many rows as are worth a part's way into the
+** caches in each. One is filled, and the older one worked off when that is full; so at the end at
+** least half of the rows that there is room for are late (grouping_shared.c), and keep another core
+** busy while groups are given out. Under a limit all of them together take at most a share of that.
 */
 #define BUFFER ((size_t)448 << 10)
 #define LEAST_BUFFER ((size_t)1 << 10)
@@ -73,7 +74,10 @@ static tr_code work_off_some(const tr_grouping *grouping, tr_group_table *table,
   return tr_group_table_add_rows(table, groups, values, (size_t)width, count, err);
 }
 
-/* The table of a part, to be given back with close_part; a shared one is locked, and made if need be. */
+/*
+** The table of a part, to be given back with close_part; a shared one is locked, and made if need
+** be.
+*/
 static tr_code open_part(tr_grouping *grouping, int number, tr_group_table **table, tr_error *err) {
   if (grouping->shared == NULL) {
     *table = grouping->parts[number].table;
@@ -397,9 +401,9 @@ static tr_code find_or_add(tr_grouping *grouping, tr_group_row *row, tr_group **
 }
 
 /*
-** The groups of rows in the one table; most are in the cache. The first pass finds those whose key is one
-** word; what it leaves is encoded, and the second pass finds the rest. (What was just written in bytes is
-** slow to be read in words.)
+** The groups of rows in the one table; most are in the cache. The first pass finds those whose key
+** is one word; what it leaves is encoded, and the second pass finds the rest. (What was just
+** written in bytes is slow to be read in words.)
 */
 static tr_code find_recent_groups(tr_grouping *grouping, const rows_in_hand *in_hand,
                                   tr_group **groups, tr_error *err) {

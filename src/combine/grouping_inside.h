@@ -59,9 +59,13 @@ struct tr_grouping {
   size_t state_offsets[]; /* by aggregate */
 };
 
-/* --- grouping.c -------------------------------------------------------------------------------- */
+/*
+** --- grouping.c --------------------------------------------------------------------------------
+*/
 
-/* Adds all rows that wait in part `number`; `inputs` is any grouping's that no other thread uses. */
+/*
+** Adds all rows that wait in part `number`; `inputs` is any grouping's that no other thread uses.
+*/
 tr_code tr_grouping_work_off(tr_grouping *grouping, int number, tr_value *inputs, tr_error *err);
 
 /* When no row waits any more. */
@@ -70,17 +74,20 @@ void tr_grouping_drop_buffers(tr_grouping *grouping);
 /* Replaces the one table by parts that hold the same groups; after a failure not all of them. */
 tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err);
 
-/* --- grouping_shared.c ------------------------------------------------------------------------- */
+/*
+** --- grouping_shared.c -------------------------------------------------------------------------
+*/
 
 /*
-** Sees to all rows of part `number` being added: adds them, or waits for the thread that does. TR_OK at once
-** where none are late.
+** Sees to all rows of part `number` being added: adds them, or waits for the thread that does.
+** TR_OK at once where none are late.
 */
 tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err);
 
 /*
-** Ends the helpers, and frees the groupings that were joined: 1. 0 in a process that was forked meanwhile: nobody can say
-** what the helpers, who are the parent's, had in hand, so nothing that they share may be touched. NULL is fine.
+** Ends the helpers, and frees the groupings that were joined: 1. 0 in a process that was forked
+** meanwhile: nobody can say what the helpers, who are the parent's, had in hand, so nothing that
+** they share may be touched. NULL is fine.
 */
 int tr_late_rows_free(tr_late_rows *late);
 

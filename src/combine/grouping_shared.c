@@ -1,16 +1,17 @@
 /*
 ** What several groupings share, and how one is made of them.
 **
-** Late rows. When all have read, rows still wait in their buffers. To add them takes as long as to read a
-** tenth of the source, and while groups are given out but one thread has something to do. So they stay there when the
-** groupings are joined, and are added part by part: by whoever asks for the first group of a part, and by
-** threads of ours that take the next one that nobody has taken. Each adds what waits in all groupings for its
-** part.
+** Late rows. When all have read, rows still wait in their buffers. To add them takes as long as to
+** read a tenth of the source, and while groups are given out but one thread has something to do. So
+** they stay there when the groupings are joined, and are added part by part: by whoever asks for
+** the first group of a part, and by threads of ours that take the next one that nobody has taken.
+** Each adds what waits in all groupings for its part.
 **
-** Whether a group has keys that look different must be known before the first group is given out. So rows are
-** late only where neither they nor the groups have keys that could look like others: a buffer whose rows have
-** heads (waiting_rows.h) is worked off before, and if the table of a part has such keys, so are all. Under a limit of
-** memory, too, so that whoever is over it gets no group at all.
+** Whether a group has keys that look different must be known before the first group is given out.
+** So rows are late only where neither they nor the groups have keys that could look like others: a
+** buffer whose rows have heads (waiting_rows.h) is worked off before, and if the table of a part
+** has such keys, so are all. Under a limit of memory, too, so that whoever is over it gets no group
+** at all.
 */
 #include <string.h>
 #include <unistd.h>
@@ -153,7 +154,9 @@ void tr_grouping_start_helpers(tr_grouping *grouping) {
 tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err) {
   tr_late_rows *late = grouping->late;
   if (late == NULL) return TR_OK;
-  /* The helpers are the parent's, and what a child sees of their work may be of different moments. */
+  /*
+  ** The helpers are the parent's, and what a child sees of their work may be of different moments.
+  */
   if (late->process != getpid())
     return tr_error_set(err, TR_INTERRUPTED, "the process was forked while groups were made");
   pthread_mutex_lock(&late->mutex);

@@ -1,8 +1,8 @@
 /*
 ** Values that outlive the row they came from, and the order that decides between them.
 **
-** A held value owns its text or blob. The order is SQLite's (BINARY collation) and, where that calls
-** two values equal that are not the same, goes on: 1 comes before 1.0, -0.0 before 0.0. So of
+** A held value owns its text or blob. The order is SQLite's (BINARY collation) and, where that
+** calls two values equal that are not the same, goes on: 1 comes before 1.0, -0.0 before 0.0. So of
 ** different values one always comes first, and what is kept cannot depend on who came first.
 **
 ** Thread-safety: a held value belongs to one thread at a time.
@@ -23,8 +23,8 @@ void tr_held_value_free(tr_value *held);
 
 /*
 ** Compares tuples of `width` values: first by SQLite's order of each in turn, then by what that
-** leaves open, from the last to the first: of rows whose keys are equal in SQL, the value decides in
-** whole before the spelling of the keys does. 0 only if they are the same. <0, 0, >0.
+** leaves open, from the last to the first: of rows whose keys are equal in SQL, the value decides
+** in whole before the spelling of the keys does. 0 only if they are the same. <0, 0, >0.
 */
 int tr_tuple_compare(const tr_value *a, const tr_value *b, int width);
 

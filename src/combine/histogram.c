@@ -5,19 +5,21 @@
 **      0 ..  50  16840  ████████████████████████████████████████
 **     50 .. 100   1577  ███▊
 **
-** Bins are equally wide and half open: an edge belongs to the bin above it. Their width is the least of
-** 1, 2 or 5 times a power of ten with which `bins` of them or fewer cover all values, and edges are
-** multiples of it, so that they read well; among INTEGERs alone it is at least 1. Infinities have rows
-** of their own, beyond `bins`. NULLs are ignored, text and BLOBs refused; no rows give NULL.
+** Bins are equally wide and half open: an edge belongs to the bin above it. Their width is the
+** least of 1, 2 or 5 times a power of ten with which `bins` of them or fewer cover all values, and
+** edges are multiples of it, so that they read well; among INTEGERs alone it is at least 1.
+** Infinities have rows of their own, beyond `bins`. NULLs are ignored, text and BLOBs refused; no
+** rows give NULL.
 **
-** Counts come from a KLL sketch (kll.h) of k = 2048: exact up to 2048 values, within 1/400 of all values
-** beyond; they always sum to the number of values, and the rows of the minimum and the maximum, which
-** are known, show at least 1. So any number of rows takes one pass and some 100 KB, and histograms of
-** parts merge.
+** Counts come from a KLL sketch (kll.h) of k = 2048: exact up to 2048 values, within 1/400 of all
+** values beyond; they always sum to the number of values, and the rows of the minimum and the
+** maximum, which are known, show at least 1. So any number of rows takes one pass and some 100 KB,
+** and histograms of parts merge.
 **
-** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3 is
-** not 0.30000000000000004. While there are INTEGERs alone all is done in integers, and right for any of
-** 64 bits. With REALs an edge is a double, and bins are so wide that doubles can tell edges apart.
+** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3
+** is not 0.30000000000000004. While there are INTEGERs alone all is done in integers, and right for
+** any of 64 bits. With REALs an edge is a double, and bins are so wide that doubles can tell edges
+** apart.
 */
 #include <float.h>
 #include <math.h>
@@ -77,7 +79,10 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
 
 /* --- bins --------------------------------------------------------------------------------- */
 
-/* Bin i lies from (first + i) * step units to (first + i + 1) * step units, a unit being 10^exponent. */
+/*
+** Bin i lies from (first + i) * step units to (first + i + 1) * step units, a unit being
+** 10^exponent.
+*/
 typedef struct bins {
   int64_t first;
   int step, exponent;
@@ -195,10 +200,10 @@ static void choose_width(const tr_kll *kll, const tr_kll_view *view, int most, b
 }
 
 /*
-** The entry of a minimum or a maximum that the sketch has dropped, of weight 0 if it has not. It is one
-** of the values that others stand for, so the nearest of those gives up one and keeps one for itself.
-** There is one that can, unless an image is not true: what weights are above 1 is together what
-** was dropped.
+** The entry of a minimum or a maximum that the sketch has dropped, of weight 0 if it has not. It is
+** one of the values that others stand for, so the nearest of those gives up one and keeps one for
+** itself. There is one that can, unless an image is not true: what weights are above 1 is together
+** what was dropped.
 */
 static tr_kll_entry dropped_end(tr_kll_view *view, tr_kll_item end, int is_minimum) {
   size_t last = view->count - 1;

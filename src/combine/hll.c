@@ -210,9 +210,9 @@ void tr_hll_free(tr_hll *hll) {
 /* --- the estimate ------------------------------------------------------------------------- */
 
 /*
-** Distinct values behind `count` distinct coupons, on average: two values share a coupon with probability
-** 2^-26 * sum over ranks of 4^-rank = 2^-26 / 3. For as many as there can be that is less than half a
-** value more.
+** Distinct values behind `count` distinct coupons, on average: two values share a coupon with
+** probability 2^-26 * sum over ranks of 4^-rank = 2^-26 / 3. For as many as there can be that is
+** less than half a value more.
 */
 static double estimate_of_coupons(double count) {
   double pairs = count * (count - 1) / 2;
@@ -245,8 +245,9 @@ static double tau(double x) {
 }
 
 /*
-** Where no register is 0 any more the mean over k registers is too high by 1.079 / k (Flajolet et al.,
-** figure 3), where most are 0 it is right, in between in proportion: measured, for k from 16 on.
+** Where no register is 0 any more the mean over k registers is too high by 1.079 / k (Flajolet et
+** al., figure 3), where most are 0 it is right, in between in proportion: measured, for k from 16
+** on.
 */
 static double estimate_of_registers(const uint8_t *registers, int lg_k) {
   uint32_t counts[TR_HLL_MAX_RANK + 1] = {0};

@@ -1,14 +1,14 @@
 /*
 ** Bytes of HLL sketches, as Apache DataSketches stores them.
 **
-** Little-endian, all forms: 0 preamble length in ints, 1 serial version, 2 family, 3 lg_k, 4 lg of the
-** coupon table, 5 flags, 6 coupons in a list or lowest register, 7 mode.
-** List: coupons from 8. Set: count at 8, coupons from 12. Registers: HIP at 8, sum of 2^-register
-** for registers below 32 at 16 and for the others at 24, count of the lowest register at 32, count
-** of exceptions at 36, registers from 40, then exceptions: registers that do not fit their nibble.
-** An updatable image stores tables with their free cells (0), a compact one without.
-** The sums and the count of the lowest follow from the registers and are not read. HIP counts unless the
-** flag out of order is set.
+** Little-endian, all forms: 0 preamble length in ints, 1 serial version, 2 family, 3 lg_k, 4 lg of
+** the coupon table, 5 flags, 6 coupons in a list or lowest register, 7 mode. List: coupons from 8.
+** Set: count at 8, coupons from 12. Registers: HIP at 8, sum of 2^-register for registers below 32
+** at 16 and for the others at 24, count of the lowest register at 32, count of exceptions at 36,
+** registers from 40, then exceptions: registers that do not fit their nibble. An updatable image
+** stores tables with their free cells (0), a compact one without. The sums and the count of the
+** lowest follow from the registers and are not read. HIP counts unless the flag out of order is
+** set.
 */
 #include "combine/hll_inside.h"
 
@@ -259,7 +259,10 @@ static tr_code count_exception_cells(const hll_image *image, size_t rest, uint32
   if (image->lg_table > image->lg_k) {
     return tr_error_set(err, TR_CORRUPT, "HLL sketch: 2^%d exceptions", image->lg_table);
   }
-  /* An updatable image that has none keeps a table for them all the same, of a size it does not say. */
+  /*
+  ** An updatable image that has none keeps a table for them all the same, of a size it does not
+  ** say.
+  */
   *cells = *cells == 0 ? (uint32_t)(rest / 4) : UINT32_C(1) << image->lg_table;
   return TR_OK;
 }

@@ -1,8 +1,8 @@
 /*
 ** What hll.c, hll_image.c and approx_count_distinct.c share.
 **
-** A coupon is (rank << 26) | address, as DataSketches stores them. A rank is 1..63, so 0 is no coupon.
-** Register `address & (k-1)` holds the highest rank of its coupons, 0 if it has none.
+** A coupon is (rank << 26) | address, as DataSketches stores them. A rank is 1..63, so 0 is no
+** coupon. Register `address & (k-1)` holds the highest rank of its coupons, 0 if it has none.
 */
 #ifndef TR_COMBINE_HLL_INSIDE_H
 #define TR_COMBINE_HLL_INSIDE_H

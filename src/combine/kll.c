@@ -19,8 +19,8 @@
 /* --- coins -------------------------------------------------------------------------------- */
 
 /*
-** Makes what `seed` stands for part of the state of the coins, and of all that are tossed from now on.
-** The state is never 0, where xorshift would stay.
+** Makes what `seed` stands for part of the state of the coins, and of all that are tossed from now
+** on. The state is never 0, where xorshift would stay.
 */
 void tr_kll_stir(tr_kll *kll, uint64_t seed) {
   uint8_t bytes[16];
@@ -201,9 +201,9 @@ static tr_code compact_levels(tr_kll *kll, tr_error *err) {
 }
 
 /*
-** The sampler's blocks for `count` values: w = 2 * count / k^2, a power of two. Drawing one value of
-** each block of w adds at most count * w / 4 = (0.7 * count / k)^2 to the variance of a rank, where
-** compaction has (0.36 * count / k)^2 of it.
+** The sampler's blocks for `count` values: w = 2 * count / k^2, a power of two. Drawing one value
+** of each block of w adds at most count * w / 4 = (0.7 * count / k)^2 to the variance of a rank,
+** where compaction has (0.36 * count / k)^2 of it.
 */
 static int lg_block_for(uint64_t count, int k) {
   double most = 2 * (double)count / ((double)k * k);
@@ -510,8 +510,8 @@ static tr_code move_to_input(tr_kll *kll, tr_kll_level *level, tr_error *err) {
 }
 
 /*
-** An image has batch and input among the levels; back where they were, they are compacted in bulk as
-** before, however often a sketch is stored.
+** An image has batch and input among the levels; back where they were, they are compacted in bulk
+** as before, however often a sketch is stored.
 */
 tr_code tr_kll_resume(tr_kll *kll, int k, tr_error *err) {
   kll->k = (uint16_t)k;

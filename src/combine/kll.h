@@ -6,33 +6,34 @@
 ** many, a level is compacted: sorted, every other value (the odd or the even ones, by a coin) moves
 ** up a level, the rest is dropped. No rank moves by more than 2^h, and on average not at all. Upper
 ** levels may hold k values, each lower one 2/3 of the one above, at least 8.
-** Three things are ours. New values wait in a batch of 256 and then in an input of k, so that sorting
-** is done in bulk. When so many values have come that the lowest levels no longer matter, one value
-** of each block of 2^b is drawn and the others are not looked at further (the paper's sampler; blocks
-** are chosen such that this adds at most a tenth to the error). And coins come in opposite pairs,
-** which nearly halves the variance.
+** Three things are ours. New values wait in a batch of 256 and then in an input of k, so that
+** sorting is done in bulk. When so many values have come that the lowest levels no longer matter,
+** one value of each block of 2^b is drawn and the others are not looked at further (the paper's
+** sampler; blocks are chosen such that this adds at most a tenth to the error). And coins come in
+** opposite pairs, which nearly halves the variance.
 **
 ** Exact up to k values: nothing has been compacted then.
 **
 ** Error. Ranks are within tr_kll_rank_error(k) of the true ones, as a fraction of the number of
-** values: six standard deviations, measured in tests/unit/test_kll.c for adversarial orders and merge
-** trees. How often that bad luck can happen is about once in 10^9.
+** values: six standard deviations, measured in tests/unit/test_kll.c for adversarial orders and
+** merge trees. How often that bad luck can happen is about once in 10^9.
 **
-** Coins. They begin with a fixed pseudo-random sequence; a merge stirs in the other's, and reading an
-** image stirs in a hash of it. So the same values in the same order, with the same merges and stores,
-** give the same sketch, and no chain of stores and merges tosses the same coins twice: rounding the
-** same way each time would be an error that grows with the chain.
+** Coins. They begin with a fixed pseudo-random sequence; a merge stirs in the other's, and reading
+** an image stirs in a hash of it. So the same values in the same order, with the same merges and
+** stores, give the same sketch, and no chain of stores and merges tosses the same coins twice:
+** rounding the same way each time would be an error that grows with the chain.
 **
-** Kinds of value. Numbers are INTEGER (all 64 bits) until a REAL comes, then REAL (an INTEGER beyond
-** 2^53 is then rounded); text is ordered by its bytes, as SQLite's BINARY collation does.
+** Kinds of value. Numbers are INTEGER (all 64 bits) until a REAL comes, then REAL (an INTEGER
+** beyond 2^53 is then rounded); text is ordered by its bytes, as SQLite's BINARY collation does.
 **
 ** Bytes: Apache DataSketches' KLL image, serial versions 1 and 2 (doubles, items of eight-byte
 ** integers, and strings with a length of four bytes before them; floats are read too). An image
 ** declares twice the k.
 **
 ** Sources: Karnin, Lang, Liberty, "Optimal Quantile Approximation in Streams" (FOCS 2016); Ivkin,
-** Liberty, Lang, Karnin, Braverman, "Streaming Quantiles Algorithms with Small Space and Update Time"
-** (2019; sampling, paired coins); Apache DataSketches' published preamble layout of KLL sketches.
+** Liberty, Lang, Karnin, Braverman, "Streaming Quantiles Algorithms with Small Space and Update
+** Time" (2019; sampling, paired coins); Apache DataSketches' published preamble layout of KLL
+** sketches.
 **
 ** Thread-safety: a sketch belongs to one thread at a time.
 */
@@ -87,14 +88,15 @@ typedef struct tr_kll {
 tr_kll tr_kll_empty(tr_kll_kind kind, int k);
 
 /*
-** The k that an image declares: 2k, because then all that a sketch of k may hold in levels, input and
-** batch fits an image (unless that is over the maximum), and storing loses nothing.
+** The k that an image declares: 2k, because then all that a sketch of k may hold in levels, input
+** and batch fits an image (unless that is over the maximum), and storing loses nothing.
 */
 int tr_kll_image_k(int k);
 
 /*
-** Goes on with a sketch that was read from such an image, as the sketch of k that it was. Without that
-** it is one of the image's k, good for reading and for being merged. TR_NO_MEMORY leaves it that.
+** Goes on with a sketch that was read from such an image, as the sketch of k that it was. Without
+** that it is one of the image's k, good for reading and for being merged. TR_NO_MEMORY leaves it
+** that.
 */
 tr_code tr_kll_resume(tr_kll *kll, int k, tr_error *err);
 
@@ -112,7 +114,10 @@ tr_code tr_kll_merge(tr_kll *kll, const tr_kll *other, tr_error *err);
 /* How many values were added. */
 uint64_t tr_kll_count(const tr_kll *kll);
 
-/* The largest error of a rank, as a fraction of the count, for a sketch of this k; 0 if it is exact. */
+/*
+** The largest error of a rank, as a fraction of the count, for a sketch of this k; 0 if it is
+** exact.
+*/
 double tr_kll_rank_error(int k);
 
 /* A value of the sketch as SQL has it; text is borrowed. */
@@ -149,12 +154,15 @@ typedef enum tr_kll_items { TR_KLL_INT64, TR_KLL_DOUBLE, TR_KLL_FLOAT, TR_KLL_ST
 tr_code tr_kll_write(const tr_kll *kll, tr_kll_items items, tr_buffer *bytes, tr_error *err);
 
 /*
-** Reads an image into `kll`, which owns nothing before and, on failure, after; its coins follow from
-** the image. TR_CORRUPT names the defect. Allocates at most a small multiple of bytes.size.
+** Reads an image into `kll`, which owns nothing before and, on failure, after; its coins follow
+** from the image. TR_CORRUPT names the defect. Allocates at most a small multiple of bytes.size.
 */
 tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *err);
 
-/* The same for what tr_kll_write made of a sketch of k, which it is again. TR_CORRUPT also of another k. */
+/*
+** The same for what tr_kll_write made of a sketch of k, which it is again. TR_CORRUPT also of
+** another k.
+*/
 tr_code tr_kll_read_own(tr_kll *kll, int k, tr_kll_items items, tr_bytes bytes, tr_error *err);
 
 /* The integer that sorts like a double (not NaN), and back. -0.0 is 0.0. */
@@ -175,8 +183,8 @@ static inline double tr_kll_real_of_key(int64_t key) {
 }
 
 /*
-** Adds a number if that is quick: while there is room in the batch, and the sketch's kind takes it as it is.
-** 1: added; 0: not, and tr_kll_add_integer or tr_kll_add_real has to.
+** Adds a number if that is quick: while there is room in the batch, and the sketch's kind takes it
+** as it is. 1: added; 0: not, and tr_kll_add_integer or tr_kll_add_real has to.
 */
 static inline int tr_kll_add_in_place(tr_kll *kll, const tr_value *number) {
   int64_t key = number->integer;

@@ -1,12 +1,12 @@
 /*
 ** Bytes of KLL sketches, as Apache DataSketches stores them.
 **
-** Little-endian: 0 preamble length in ints, 1 serial version, 2 family, 3 flags, 4 k (two bytes), 6 m
-** (the least capacity of a level), 7 unused. An empty sketch ends here; a single value follows at 8
-** (serial version 2). Else: 8 count, 16 smallest k merged, 18 number of levels, 19 unused, from 20 one
-** offset (four bytes) for each level: where its first item stands among as many slots as the levels
-** may hold together; the free slots in front are not stored. Then minimum, maximum, items, the lowest
-** level first.
+** Little-endian: 0 preamble length in ints, 1 serial version, 2 family, 3 flags, 4 k (two bytes), 6
+** m (the least capacity of a level), 7 unused. An empty sketch ends here; a single value follows at
+** 8 (serial version 2). Else: 8 count, 16 smallest k merged, 18 number of levels, 19 unused, from
+** 20 one offset (four bytes) for each level: where its first item stands among as many slots as the
+** levels may hold together; the free slots in front are not stored. Then minimum, maximum, items,
+** the lowest level first.
 */
 #include "combine/kll_inside.h"
 
@@ -218,8 +218,9 @@ static tr_code check_extremes(const tr_kll *kll, tr_error *err) {
 }
 
 /*
-** An image does not say how wide its items are, but its size does. And 32-bit integers up to 2^23 are,
-** as floats, numbers smaller than any that a float has all its digits for; negative ones are NaN.
+** An image does not say how wide its items are, but its size does. And 32-bit integers up to 2^23
+** are, as floats, numbers smaller than any that a float has all its digits for; negative ones are
+** NaN.
 */
 static tr_code check_width(const source *from, uint64_t item_count, tr_error *err) {
   size_t size = layouts[from->items].fixed_size, other = 12 - size;
@@ -265,7 +266,9 @@ static tr_code read_single(tr_kll *kll, source *from, tr_error *err) {
   return tr_kll_add_integer(kll, value.integer, err);
 }
 
-/* The number of items of each level, from the offsets, which must be in order and within `slots`. */
+/*
+** The number of items of each level, from the offsets, which must be in order and within `slots`.
+*/
 static tr_code take_counts(source *from, int level_count, uint32_t slots, uint32_t *counts,
                            tr_error *err) {
   if (from->rest.size < 4 * (size_t)level_count) return cut_short("levels", err);

@@ -1,13 +1,16 @@
 /*
-** What the files of KLL share: kll.c (the sketch), kll_order.c (its items), kll_view.c (reading it),
-** kll_image.c (its bytes).
+** What the files of KLL share: kll.c (the sketch), kll_order.c (its items), kll_view.c (reading
+** it), kll_image.c (its bytes).
 */
 #ifndef TR_COMBINE_KLL_INSIDE_H
 #define TR_COMBINE_KLL_INSIDE_H
 
 #include "combine/kll.h"
 
-/* Levels shrink to this, as in DataSketches (its parameter m); and there can be no more than so many. */
+/*
+** Levels shrink to this, as in DataSketches (its parameter m); and there can be no more than so
+** many.
+*/
 #define TR_KLL_LEAST_LEVEL 8
 #define TR_KLL_MAX_LEVELS 61
 
@@ -37,8 +40,8 @@ uint32_t tr_kll_capacity(int k, int level_count);
 /* Makes room for `more` items on level `height`, and the levels up to it. */
 tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err);
 /*
-** Makes `flat` a sketch of the same values, of the k of its image, that has them all in levels and no
-** more than the image may hold. It borrows the texts of `kll`.
+** Makes `flat` a sketch of the same values, of the k of its image, that has them all in levels and
+** no more than the image may hold. It borrows the texts of `kll`.
 */
 tr_code tr_kll_flatten(const tr_kll *kll, tr_kll *flat, tr_error *err);
 

@@ -44,8 +44,8 @@ int tr_kll_compare(const tr_kll *kll, tr_kll_item a, tr_kll_item b) {
 }
 
 /*
-** Merging numbers is written without a branch that could be guessed wrong: the smaller one is taken,
-** and of the two positions one is counted up by the comparison, the other follows from it.
+** Merging numbers is written without a branch that could be guessed wrong: the smaller one is
+** taken, and of the two positions one is counted up by the comparison, the other follows from it.
 */
 static void merge_numbers(const tr_kll_item *a, size_t a_count, const tr_kll_item *b,
                           size_t b_count, tr_kll_item *to) {
@@ -61,9 +61,10 @@ static void merge_numbers(const tr_kll_item *a, size_t a_count, const tr_kll_ite
 }
 
 /*
-** The same for two runs of one length that lie one behind the other, in steps: step i takes the i-th
-** item from the low end and the i-th from the high end. Each step depends on the one before; that
-** there are two chains, and four where two pairs of runs are merged at once, keeps the processor busy.
+** The same for two runs of one length that lie one behind the other, in steps: step i takes the
+** i-th item from the low end and the i-th from the high end. Each step depends on the one before;
+** that there are two chains, and four where two pairs of runs are merged at once, keeps the
+** processor busy.
 */
 static inline void merge_step(const tr_kll_item *run, size_t half, size_t i, size_t *low_from_a,
                               size_t *high_from_b, tr_kll_item *to) {
@@ -171,8 +172,8 @@ void tr_kll_sort(const tr_kll *kll, tr_kll_item *items, size_t count, tr_kll_ite
 }
 
 /*
-** Merges `count` items of a sorted run, every `stride`-th, into a level that has room for them, from
-** the highest down.
+** Merges `count` items of a sorted run, every `stride`-th, into a level that has room for them,
+** from the highest down.
 */
 void tr_kll_merge_into_level(const tr_kll *kll, tr_kll_level *level, const tr_kll_item *run,
                              size_t stride, size_t count) {

@@ -1,7 +1,8 @@
 /*
 ** Counting the memory of groups, and keeping it below a limit.
 **
-** Thread-safety: a budget may be used by any number of threads; an account belongs to one at a time.
+** Thread-safety: a budget may be used by any number of threads; an account belongs to one at a
+** time.
 */
 #ifndef TR_COMBINE_MEMORY_BUDGET_H
 #define TR_COMBINE_MEMORY_BUDGET_H
@@ -18,8 +19,8 @@ typedef struct tr_memory_budget {
 } tr_memory_budget;
 
 /*
-** What some of the tables use, of one thread at a time: it takes a little more from the budget than it
-** needs at once, so that threads seldom meet there.
+** What some of the tables use, of one thread at a time: it takes a little more from the budget than
+** it needs at once, so that threads seldom meet there.
 */
 typedef struct tr_memory_account {
   uint64_t used;

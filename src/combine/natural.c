@@ -107,8 +107,8 @@ static uint32_t divide_by_digit(tr_natural *n, uint32_t divisor) {
 
 /*
 ** One step of algorithm D: the quotient's digit of the `size` + 1 digits at `rest`, of which its
-** multiple of the divisor is taken away. The divisor's highest bit is 1, so that the first guess, from
-** the two highest digits and corrected by the third, is at most one too large.
+** multiple of the divisor is taken away. The divisor's highest bit is 1, so that the first guess,
+** from the two highest digits and corrected by the third, is at most one too large.
 */
 static uint32_t divide_step(uint32_t *rest, const uint32_t *divisor, int size) {
   uint64_t top = (uint64_t)rest[size] << 32 | rest[size - 1];
@@ -187,8 +187,8 @@ void tr_natural_decimal(const tr_natural *n, char text[41]) {
 }
 
 /*
-** The highest `bits` (at most 64) bits of n, of which it has at least as many; *has_rest becomes 1 if any
-** below them is 1.
+** The highest `bits` (at most 64) bits of n, of which it has at least as many; *has_rest becomes 1
+** if any below them is 1.
 */
 static uint64_t highest_bits(const tr_natural *n, int bits, int *has_rest) {
   int below = tr_natural_bits(n) - bits;

@@ -1,6 +1,6 @@
 /*
-** Natural numbers of up to 5,120 bits, for what exact sums need at the end: products, a quotient, and
-** one rounding to a double.
+** Natural numbers of up to 5,120 bits, for what exact sums need at the end: products, a quotient,
+** and one rounding to a double.
 **
 ** Exact sums of doubles span at most 2,162 bits and sums of their squares 4,324 (exact_sum.h); all
 ** that is computed here from them stays below the capacity, so nothing can overflow and nothing is
@@ -38,7 +38,10 @@ int tr_natural_divide(tr_natural *n, const tr_natural *divisor);
 tr_code tr_natural_append_bytes(const tr_natural *n, tr_buffer *bytes, tr_error *err);
 void tr_natural_read_bytes(tr_natural *n, tr_bytes bytes);
 
-/* Decimal digits with a terminator; `text` has room for 41, enough for 128 bits, which n has at most. */
+/*
+** Decimal digits with a terminator; `text` has room for 41, enough for 128 bits, which n has at
+** most.
+*/
 void tr_natural_decimal(const tr_natural *n, char text[41]);
 
 /*

@@ -1,6 +1,6 @@
 /*
-** Rankings: a binary heap of at most n tuples whose root comes last in order, so that most inputs are
-** refused by one comparison with it.
+** Rankings: a binary heap of at most n tuples whose root comes last in order, so that most inputs
+** are refused by one comparison with it.
 */
 #include "combine/ranking.h"
 
@@ -101,7 +101,10 @@ static tr_code grow(tr_ranking *ranking, tr_ranking_order order, int64_t n, tr_e
   return TR_OK;
 }
 
-/* Whether a tuple comes behind the last of a full ranking; numbers of one type need no calls to tell. */
+/*
+** Whether a tuple comes behind the last of a full ranking; numbers of one type need no calls to
+** tell.
+*/
 static inline int is_refused(tr_ranking_order order, const tr_value *tuple, const tr_value *last) {
   if (tuple->type == last->type && tuple->type == TR_REAL && tuple->real != last->real) {
     return (tuple->real > last->real) == (order.direction > 0);
@@ -151,8 +154,8 @@ tr_code tr_ranking_merge(tr_ranking *ranking, tr_ranking_order order, int64_t n,
 }
 
 /*
-** All tuples, the first in order first: a copy to be released with tr_free, whose values still belong to
-** the ranking. NULL if there are none.
+** All tuples, the first in order first: a copy to be released with tr_free, whose values still
+** belong to the ranking. NULL if there are none.
 */
 static tr_code sorted_copy(const tr_ranking *ranking, tr_ranking_order order, tr_value **tuples,
                            tr_error *err) {
@@ -225,7 +228,9 @@ static tr_code take_tuple(tr_decoder *from, tr_ranking_order order, tr_value *tu
   return TR_OK;
 }
 
-/* Every value takes a byte at least, so that no more is allocated than a multiple of what is there. */
+/*
+** Every value takes a byte at least, so that no more is allocated than a multiple of what is there.
+*/
 static tr_code take_tuples(tr_ranking *ranking, tr_ranking_order order, int64_t n, tr_decoder *from,
                            tr_error *err) {
   uint64_t count;

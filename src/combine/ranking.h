@@ -4,8 +4,8 @@
 ** A tuple is one value, or two: what orders and what goes with it. The order is tr_tuple_compare's,
 ** forwards or backwards. Up to n are kept; equal tuples count as often as they were added.
 **
-** All zero is the empty ranking, 64 bytes, with room for one tuple in itself: a group of one row needs no
-** memory beyond that. Release with tr_ranking_free. Thread-safety: one thread at a time.
+** All zero is the empty ranking, 64 bytes, with room for one tuple in itself: a group of one row
+** needs no memory beyond that. Release with tr_ranking_free. Thread-safety: one thread at a time.
 */
 #ifndef TR_COMBINE_RANKING_H
 #define TR_COMBINE_RANKING_H
@@ -41,8 +41,8 @@ tr_code tr_ranking_merge(tr_ranking *ranking, tr_ranking_order order, int64_t n,
 const tr_value *tr_ranking_last(const tr_ranking *ranking, int column);
 
 /*
-** Gives value `column` of each tuple, in order, as a JSON array. TR_NO_MEMORY; TR_INVALID_ARGUMENT, in
-** the name of `function`, where JSON cannot hold a value.
+** Gives value `column` of each tuple, in order, as a JSON array. TR_NO_MEMORY; TR_INVALID_ARGUMENT,
+** in the name of `function`, where JSON cannot hold a value.
 */
 tr_code tr_ranking_extract(const tr_ranking *ranking, tr_ranking_order order, int column,
                            const char *function, tr_combine_output *output, tr_error *err);

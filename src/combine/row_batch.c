@@ -1,6 +1,6 @@
 /*
-** Bytes lie in one buffer, which may move as it grows; so values say where theirs begin in it as a number,
-** until the rows are asked for.
+** Bytes lie in one buffer, which may move as it grows; so values say where theirs begin in it as a
+** number, until the rows are asked for.
 */
 #include "combine/row_batch.h"
 

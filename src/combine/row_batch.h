@@ -1,8 +1,9 @@
 /*
 ** Rows that were read and not yet taken: some hundreds of them, each of the same number of values.
 **
-** Whoever reads rows one by one and can only say for all of them together whether they are his collects
-** them here; and taking many rows at once is cheaper than one by one. Bytes of text and BLOBs are copied.
+** Whoever reads rows one by one and can only say for all of them together whether they are his
+** collects them here; and taking many rows at once is cheaper than one by one. Bytes of text and
+** BLOBs are copied.
 **
 **   tr_row_batch_init; for each row: tr_row_batch_next, fill its values (tr_row_batch_keep_bytes where
 **   they have bytes), batch.count++; when tr_row_batch_is_full: tr_row_batch_rows, use them,
@@ -24,7 +25,9 @@ typedef struct tr_row_batch {
   tr_buffer bytes;
 } tr_row_batch;
 
-/* An empty batch for at most `most` rows, or for fewer where rows are wide. TR_NO_MEMORY: all zero. */
+/*
+** An empty batch for at most `most` rows, or for fewer where rows are wide. TR_NO_MEMORY: all zero.
+*/
 tr_code tr_row_batch_init(tr_row_batch *batch, int width, int most, tr_error *err);
 
 /* The values of the row that comes next; they are undefined. The batch is not full. */
@@ -33,8 +36,8 @@ static inline tr_value *tr_row_batch_next(const tr_row_batch *batch) {
 }
 
 /*
-** Makes a copy of the bytes of a value of that next row, a text or a BLOB, which may then go; the value can
-** be read when tr_row_batch_rows was called. TR_NO_MEMORY.
+** Makes a copy of the bytes of a value of that next row, a text or a BLOB, which may then go; the
+** value can be read when tr_row_batch_rows was called. TR_NO_MEMORY.
 */
 tr_code tr_row_batch_keep_bytes(tr_row_batch *batch, tr_value *value, tr_error *err);
 

@@ -1,14 +1,15 @@
 /*
-** sample(x, n, id) and sample(x, n): n of the values of x, each set of n rows being as likely as any.
+** sample(x, n, id) and sample(x, n): n of the values of x, each set of n rows being as likely as
+** any.
 **
-** Each row has a number that looks random, and the n rows with the lowest stay: among any rows, cut in
-** any way, these are the same. With `id`, what identifies a row, the number is a hash of it: the sample
-** is repeatable and does not depend on the order of rows or on the cut, and a larger n only adds to
-** it. Without, it is drawn.
+** Each row has a number that looks random, and the n rows with the lowest stay: among any rows, cut
+** in any way, these are the same. With `id`, what identifies a row, the number is a hash of it: the
+** sample is repeatable and does not depend on the order of rows or on the cut, and a larger n only
+** adds to it. Without, it is drawn.
 **
-** Rows whose x or id is NULL are ignored. Ids that are equal in SQL (1 and 1.0) hash alike; rows with
-** the same id are all candidates. The output is a JSON array in the order of the numbers, which is no
-** order of x.
+** Rows whose x or id is NULL are ignored. Ids that are equal in SQL (1 and 1.0) hash alike; rows
+** with the same id are all candidates. The output is a JSON array in the order of the numbers,
+** which is no order of x.
 **
 ** State: a ranking of numbers with x, and the generator. Bytes: the ranking.
 */

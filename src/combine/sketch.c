@@ -43,8 +43,8 @@ static tr_code write_kll(const void *state, tr_buffer *sketch, tr_error *err) {
 }
 
 /*
-** A sketch of the k that we store is taken over with all that it holds: merged into ours, of half that
-** k, it would be compacted. (An empty one does not say that numbers are REAL.)
+** A sketch of the k that we store is taken over with all that it holds: merged into ours, of half
+** that k, it would be compacted. (An empty one does not say that numbers are REAL.)
 */
 static tr_code read_kll(int items, tr_bytes sketch, void *state, tr_error *err) {
   tr_quantiles *quantiles = state;

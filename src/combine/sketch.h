@@ -28,9 +28,9 @@ const tr_combine_fn *tr_sketch_kind_fn(const tr_sketch_kind *kind);
 const char *tr_sketch_kind_name(size_t index);
 
 /*
-** Appends the sketch of a state (ignored if `combine` is unbound: an empty one). Numbers of quantiles
-** go out as doubles. TR_INVALID_ARGUMENT: the function has no sketch, or the state holds what no
-** single sketch can: numbers and text, or REALs and BLOBs in a top count.
+** Appends the sketch of a state (ignored if `combine` is unbound: an empty one). Numbers of
+** quantiles go out as doubles. TR_INVALID_ARGUMENT: the function has no sketch, or the state holds
+** what no single sketch can: numbers and text, or REALs and BLOBs in a top count.
 */
 tr_code tr_sketch_write(const tr_combine *combine, const void *state, tr_buffer *sketch,
                         tr_error *err);

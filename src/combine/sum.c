@@ -129,8 +129,8 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
 }
 
 /*
-** Whether some numbers can have these counts and this sum. Exact for INTEGERs, for infinities and for a
-** single number; of more REALs the sum is only held against the largest that they can have.
+** Whether some numbers can have these counts and this sum. Exact for INTEGERs, for infinities and
+** for a single number; of more REALs the sum is only held against the largest that they can have.
 */
 static int is_possible(const sum_state *s) {
   uint64_t infinities = tr_exact_sum_infinities(&s->sum);

@@ -1,10 +1,11 @@
 /*
 ** var_pop, var_samp, stddev_pop, stddev_samp, from the exact sums of x and of its square.
 **
-** With n inputs the variance is (n * sum(x^2) - sum(x)^2) / n^2, and over n * (n - 1) for a sample of
-** them. Both sums are exact, so is the difference, and the quotient is rounded once: there is no
+** With n inputs the variance is (n * sum(x^2) - sum(x)^2) / n^2, and over n * (n - 1) for a sample
+** of them. Both sums are exact, so is the difference, and the quotient is rounded once: there is no
 ** cancellation, equal inputs give 0, and order cannot matter. The standard deviation is the root of
-** the same exact fraction, rounded once, and so is right even where the variance is beyond all doubles.
+** the same exact fraction, rounded once, and so is right even where the variance is beyond all
+** doubles.
 **
 ** NULL without inputs, for a sample also with one, and with any infinity among the inputs.
 **
@@ -63,8 +64,8 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
 }
 
 /*
-** n * sum(x^2) - sum(x)^2, which is never negative for n numbers, as difference * 2^*exponent. 0 if the sums
-** contradict that, which only bytes from elsewhere can.
+** n * sum(x^2) - sum(x)^2, which is never negative for n numbers, as difference * 2^*exponent. 0 if
+** the sums contradict that, which only bytes from elsewhere can.
 */
 static int difference_of(const variance_state *s, uint64_t count, tr_natural *difference,
                          int *exponent) {
@@ -161,9 +162,9 @@ static int is_sum_of_squares(const tr_exact_number *squares, uint64_t count) {
 }
 
 /*
-** Whether some numbers can have this count and these sums: then extract can divide and subtract. Exact for
-** infinities and for a single number; of more the sums are held against each other (Cauchy and Schwarz)
-** and against the largest. That bounds sum(x) as well.
+** Whether some numbers can have this count and these sums: then extract can divide and subtract.
+** Exact for infinities and for a single number; of more the sums are held against each other
+** (Cauchy and Schwarz) and against the largest. That bounds sum(x) as well.
 */
 static int is_possible(const variance_state *s) {
   tr_exact_number sum, squares;

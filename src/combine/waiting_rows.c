@@ -4,8 +4,8 @@
 #include "combine/waiting_rows.h"
 
 /*
-** One word for nearly all rows: what is long, or has an exact form or a REAL to be shown, has its numbers
-** behind.
+** One word for nearly all rows: what is long, or has an exact form or a REAL to be shown, has its
+** numbers behind.
 */
 typedef struct short_head {
   uint32_t hash;

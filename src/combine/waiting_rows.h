@@ -1,13 +1,15 @@
 /*
-** A buffer of rows that wait for their groups: keys and inputs one behind the other, in whole words.
+** A buffer of rows that wait for their groups: keys and inputs one behind the other, in whole
+** words.
 **
 **   for each row: while it has no room (tr_waiting_rows_put gives 0), work the buffer off;
 **   to work off: for (at = 0; at < rows.used;) at = tr_waiting_rows_take(&rows, at, ...);
 **   tr_waiting_rows_clear.
 **
-** Where many rows wait, what a row takes decides how often the groups must come from the main memory. So the
-** rows of a buffer have no heads while all are alike: keys of the same number of words, and inputs that are
-** NULLs and INTEGERs of a word each. If a first row is not so, all rows of that buffer have heads.
+** Where many rows wait, what a row takes decides how often the groups must come from the main
+** memory. So the rows of a buffer have no heads while all are alike: keys of the same number of
+** words, and inputs that are NULLs and INTEGERs of a word each. If a first row is not so, all rows
+** of that buffer have heads.
 **
 ** Ownership: the memory is the caller's. Thread-safety: a buffer belongs to one thread at a time.
 */
@@ -23,13 +25,16 @@ typedef struct tr_waiting_rows {
   uint32_t key_words, words; /* of each row; words is 0 if rows have heads */
 } tr_waiting_rows;
 
-/* Takes a row in, but for its hash: 1. 0: there is no room for it; with a buffer that is empty, ever. */
+/*
+** Takes a row in, but for its hash: 1. 0: there is no room for it; with a buffer that is empty,
+** ever.
+*/
 static inline int tr_waiting_rows_put(tr_waiting_rows *rows, const tr_group_row *row,
                                       const tr_value *inputs, int input_count);
 
 /*
-** The row at `at`, with its hash, and where its inputs are, for tr_waiting_rows_inputs; returns where the
-** next row begins. Bytes lie in the buffer.
+** The row at `at`, with its hash, and where its inputs are, for tr_waiting_rows_inputs; returns
+** where the next row begins. Bytes lie in the buffer.
 */
 static inline size_t tr_waiting_rows_take(const tr_waiting_rows *rows, size_t at, uint64_t seed,
                                           tr_group_row *row, const uint8_t **inputs);

@@ -1,6 +1,6 @@
 /*
-** Accumulators for tests of combine functions: make, add, merge, write and read with the checks that
-** every test would make, and values and texts to compare.
+** Accumulators for tests of combine functions: make, add, merge, write and read with the checks
+** that every test would make, and values and texts to compare.
 */
 #ifndef TR_TEST_COMBINING_H
 #define TR_TEST_COMBINING_H
@@ -34,8 +34,8 @@ typedef struct combining_row {
 } combining_row;
 
 /*
-** A random value, NULL now and then: numbers from where they are awkward, and, unless `is_numeric`, text
-** in several scripts and BLOBs. Its bytes are constants.
+** A random value, NULL now and then: numbers from where they are awkward, and, unless `is_numeric`,
+** text in several scripts and BLOBs. Its bytes are constants.
 */
 tr_value combining_random_value(test_random *random, int is_numeric);
 

@@ -1,6 +1,6 @@
 /*
-** Databases with the extension, for tests of whatever lives in one: a file in $TMPDIR or memory, and
-** statements with what they must give. Nothing here outlives a fork.
+** Databases with the extension, for tests of whatever lives in one: a file in $TMPDIR or memory,
+** and statements with what they must give. Nothing here outlives a fork.
 */
 #ifndef TR_TEST_DATABASE_H
 #define TR_TEST_DATABASE_H
@@ -77,7 +77,10 @@ static inline int64_t database_integer(sqlite3 *db, const char *sql) {
   return integer;
 }
 
-/* The text that a query gives, or "error: ..."; a NULL and no row are "". Holds until the thread's eighth call after. */
+/*
+** The text that a query gives, or "error: ..."; a NULL and no row are "". Holds until the thread's
+** eighth call after.
+*/
 static inline const char *database_text(sqlite3 *db, const char *sql) {
   static _Thread_local char texts[8][2048];
   static _Thread_local int next;

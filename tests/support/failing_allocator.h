@@ -1,6 +1,6 @@
 /*
-** SQLite's allocator, for programs that have it fail on request. Install it before anything else of SQLite is
-** called.
+** SQLite's allocator, for programs that have it fail on request. Install it before anything else of
+** SQLite is called.
 **
 ** Thread-safety: any thread may allocate; one arms.
 */

@@ -1,5 +1,6 @@
 /*
-** Byte keys in tests, written as hexadecimal text. A key of hex() lives until the sixteenth call after.
+** Byte keys in tests, written as hexadecimal text. A key of hex() lives until the sixteenth call
+** after.
 */
 #ifndef TR_TEST_HEX_H
 #define TR_TEST_HEX_H

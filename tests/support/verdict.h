@@ -1,12 +1,12 @@
 /*
 ** Judges replays of recorded sequences of calls.
 **
-** For each step there are three answers, as text: ours, the recorded one, and that of a small model of
-** what we document, which the replay has written once more in the plainest way. Ours must always be the
-** model's. Where it is not the recorded one, a line of the replay's table of differences must say why;
-** there is no other way past a difference. Some differences leave us and the record in different
-** states: the steps that differ after such a one are counted under the same reason. A line of the
-** table that never applies is an error too.
+** For each step there are three answers, as text: ours, the recorded one, and that of a small model
+** of what we document, which the replay has written once more in the plainest way. Ours must always
+** be the model's. Where it is not the recorded one, a line of the replay's table of differences
+** must say why; there is no other way past a difference. Some differences leave us and the record
+** in different states: the steps that differ after such a one are counted under the same reason. A
+** line of the table that never applies is an error too.
 */
 #ifndef TR_TEST_VERDICT_H
 #define TR_TEST_VERDICT_H

@@ -9,8 +9,8 @@
 **   patience           extracting, writing and merging from leave an accumulator as it was
 **   memory             a failing allocation is an error, adds nothing, and loses nothing
 **
-** Functions that are not canonical keep the first and the last three; how close their outputs are is
-** tested with them. Bindings that draw random numbers are tested in test_sample.c.
+** Functions that are not canonical keep the first and the last three; how close their outputs are
+** is tested with them. Bindings that draw random numbers are tested in test_sample.c.
 */
 #include <setjmp.h>
 #include <stdarg.h>

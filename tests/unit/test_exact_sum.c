@@ -1,7 +1,8 @@
 /*
-** Exact sums: where they keep their value, how much memory that takes (docs/accumulators.md says so),
-** and that neither merging again and again nor taking back makes them grow. What they add up to is
-** checked against exact fractions by replay_exact_sums, and in all orders by test_combine_laws.
+** Exact sums: where they keep their value, how much memory that takes (docs/accumulators.md says
+** so), and that neither merging again and again nor taking back makes them grow. What they add up
+** to is checked against exact fractions by replay_exact_sums, and in all orders by
+** test_combine_laws.
 */
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
-** combine/frequent_items.h: exact counts while they fit, bounds that always hold, merges, which values
-** are one, bytes, damage; and approx_top_count over it. Sketches of other implementations are read in
-** tests/replay/replay_sketches.c.
+** combine/frequent_items.h: exact counts while they fit, bounds that always hold, merges, which
+** values are one, bytes, damage; and approx_top_count over it. Sketches of other implementations
+** are read in tests/replay/replay_sketches.c.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -471,7 +471,10 @@ static void test_as_many_as_asked(void **state) {
   }
 }
 
-/* All classes in one accumulator, purged many times, some class nearly or wholly gone: it comes back. */
+/*
+** All classes in one accumulator, purged many times, some class nearly or wholly gone: it comes
+** back.
+*/
 static void test_mixed_accumulator(void **state) {
   (void)state;
   tr_value arguments[] = {tr_value_null(), tr_value_integer(5)};

@@ -1,4 +1,7 @@
-/* Pieces of an arena: apart from each other, aligned, reused when given back, counted, within the limit. */
+/*
+** Pieces of an arena: apart from each other, aligned, reused when given back, counted, within the
+** limit.
+*/
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,7 +116,9 @@ static void test_failing_memory(void **state) {
   }
 }
 
-/* Large blocks of an arena that is freed are those of the next one, up to what the reserve holds. */
+/*
+** Large blocks of an arena that is freed are those of the next one, up to what the reserve holds.
+*/
 static void test_reserve(void **state) {
   (void)state;
   enum { MOST = 6 << 20, LARGE = 2 << 20, SMALL = 1 << 20 };

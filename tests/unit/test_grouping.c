@@ -143,7 +143,9 @@ static row random_row(void) {
   return r;
 }
 
-/* Rows of small integers and NULLs, which wait in another form than all else; some have 1.0 for 1. */
+/*
+** Rows of small integers and NULLs, which wait in another form than all else; some have 1.0 for 1.
+*/
 static row random_short_row(void) {
   row r = {.keys = {tr_value_null()}};
   r.keys[0] = tr_value_integer((int64_t)random_below(300) - 150);
@@ -440,7 +442,9 @@ static void test_random_rows_in_parts(void **state) {
   }
 }
 
-/* Merging tables of parts of the rows gives the groups of all rows, as the first part showed them. */
+/*
+** Merging tables of parts of the rows gives the groups of all rows, as the first part showed them.
+*/
 static void test_merge_is_whole(void **state) {
   (void)state;
   size_t count = 2000;
@@ -540,8 +544,8 @@ static void test_long_keys(void **state) {
 }
 
 /*
-** A row longer than a buffer is added at once, but behind the rows of its group that wait, in both of a part's
-** buffers.
+** A row longer than a buffer is added at once, but behind the rows of its group that wait, in both
+** of a part's buffers.
 */
 static void test_long_rows_keep_their_place(void **state) {
   (void)state;

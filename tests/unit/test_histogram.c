@@ -1,5 +1,6 @@
 /*
-** histogram(x, bins): bins that read well, counts that sum to the number of values, whatever the values.
+** histogram(x, bins): bins that read well, counts that sum to the number of values, whatever the
+** values.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -331,8 +332,8 @@ static long total_of(const char *picture) {
 }
 
 /*
-** The minimum and the maximum are known at any size: the rows that they are in show them, though the
-** sketch may have dropped both, and counts still sum to the number of values.
+** The minimum and the maximum are known at any size: the rows that they are in show them, though
+** the sketch may have dropped both, and counts still sum to the number of values.
 */
 static void test_ends_are_shown(void **state) {
   (void)state;

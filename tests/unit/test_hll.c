@@ -1,6 +1,6 @@
 /*
-** combine/hll.h: which values are one, exact counts, errors over all sizes, independence of order and
-** cut, folding, bytes, damage. Sketches of other implementations are read in
+** combine/hll.h: which values are one, exact counts, errors over all sizes, independence of order
+** and cut, folding, bytes, damage. Sketches of other implementations are read in
 ** tests/replay/replay_sketches.c.
 */
 #include <setjmp.h>
@@ -110,7 +110,8 @@ static void test_exact_while_small(void **state) {
 }
 
 /*
-** Two values that share a coupon leave what one of them leaves, byte for byte: no estimate can tell.
+** Two values that share a coupon leave what one of them leaves, byte for byte: no estimate can
+** tell.
 */
 static void test_shared_coupon(void **state) {
   (void)state;

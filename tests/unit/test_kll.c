@@ -1,6 +1,6 @@
 /*
-** combine/kll.h: exact while small, the error bound for adversarial orders and any merge tree, kinds
-** of value, bytes, memory, damage. Sketches of other implementations are read in
+** combine/kll.h: exact while small, the error bound for adversarial orders and any merge tree,
+** kinds of value, bytes, memory, damage. Sketches of other implementations are read in
 ** tests/replay/replay_sketches.c.
 */
 #include <setjmp.h>
@@ -258,8 +258,9 @@ static void test_merging_copies(void **state) {
 }
 
 /*
-** A running total to which a small part is merged each day, both of them stored: coins must not come
-** again after a store, or errors would add up. Nothing here is random but what the sketches toss.
+** A running total to which a small part is merged each day, both of them stored: coins must not
+** come again after a store, or errors would add up. Nothing here is random but what the sketches
+** toss.
 */
 static void test_bound_of_stored_totals(void **state) {
   (void)state;
