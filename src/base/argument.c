@@ -1,5 +1,6 @@
 /*
-** The text of a refused argument, built in a buffer of fixed size: an error must not need memory.
+** Builds the message for a wrong argument in a buffer of fixed size: to report an error must not
+** need memory.
 */
 #include "base/argument.h"
 

@@ -1,6 +1,6 @@
 /*
-** 64 bits in big-endian bytes, whatever the machine: what memcmp orders as the numbers are ordered.
-** Compilers make one load or store and a swap of each. Pure.
+** 64-bit integers as big-endian bytes, on any machine. memcmp orders such bytes as the unsigned
+** numbers are ordered. Compilers turn each function into one load or store and a byte swap. Pure.
 */
 #ifndef TR_BASE_BIG_ENDIAN_H
 #define TR_BASE_BIG_ENDIAN_H

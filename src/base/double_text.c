@@ -1,15 +1,17 @@
 /*
-** Shortest round-trip digits by asking the C library for more and more digits and reading each
-** text back. 15 digits of a normal double always survive, so if the shortest form has at most 15
-** digits, it is what 15 digits print without their trailing zeros; a subnormal has fewer to give
-** and starts from two. 17 digits always suffice.
+** Finds the shortest digits that round-trip: the C library prints more and more digits, and each
+** text is read back until it gives the same double.
 **
-** The library rounds to the nearest decimal. Only a power of two has a case where that one does not
-** read back and another of the same length does: its neighbour below is half as far as the one
-** above, so the next decimal up may be the shortest one.
+** 15 digits of a normal double always survive. So if its shortest form has at most 15 digits, it is
+** what 15 digits print without their trailing zeros. A subnormal has fewer digits, so there the
+** search begins at two. 17 digits are always enough.
 **
-** The library prints and reads the locale's decimal point: the round trip uses the same text for
-** both, and the digits are picked out of it without looking at the separator.
+** The library rounds to the nearest decimal. For a power of two that decimal may not read back
+** although another of the same length does: the double below a power of two is half as far away as
+** the one above, so the next decimal up may be the shortest that reads back.
+**
+** The library prints and reads the decimal point of the locale. Both directions use the same text,
+** and the digits are taken from it without looking at the separator.
 */
 #include "base/double_text.h"
 
@@ -19,7 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds one to the last digit of a text such as 1.25e-07; 1 if that carries through all digits. */
+/*
+** Adds one to the last digit of a text such as 1.25e-07. Returns 1 if the carry runs out of the
+** first digit.
+*/
 static int next_decimal_up(char *text) {
   for (char *at = strchr(text, 'e'); at-- != text;) {
     if (*at == '9') {
@@ -32,7 +37,7 @@ static int next_decimal_up(char *text) {
   return 1;
 }
 
-/* Prints x > 0 with `precision` digits so that it reads back. 1 if that can be done. */
+/* Prints x > 0 with `precision` digits. Returns 1 if the text reads back as x. */
 static int print_round_trip(double x, int precision, char *text, size_t size) {
   snprintf(text, size, "%.*e", precision - 1, x);
   if (strtod(text, NULL) == x) return 1;
@@ -57,7 +62,10 @@ tr_double_digits tr_double_shortest(double x) {
   return out;
 }
 
-/* d digits before the point, the rest behind it; missing ones are zeros, at least one behind. */
+/*
+** Writes `before` digits in front of the point and the rest behind it, at least one. Digits that
+** the number does not have are zeros.
+*/
 static char *put_plain(char *to, const tr_double_digits *number, int before) {
   int at = 0;
   if (before <= 0) *to++ = '0';

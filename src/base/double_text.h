@@ -1,11 +1,13 @@
 /*
-** Doubles as text that reads back to the same double, whatever the locale.
+** Doubles as text that reads back as the same double, in any locale.
 **
-** tr_double_shortest gives the shortest decimal digits that round-trip, and of those the nearest to
-** the double; tr_double_text prints them as the reference classes do (Java's Double.toString, as
-** specified from version 19 on: 1.0, 1.0E-9, NaN, Infinity). As there, a number for which one digit
-** would do has two if they come nearer: the smallest double is 4.9E-324, not 5.0E-324.
-** Pure; thread-safe as long as no other thread calls setlocale.
+** tr_double_shortest gives the shortest decimal digits that round-trip. If there are several of
+** that length, it gives those nearest to the double. tr_double_text prints the digits as the
+** reference classes do, which is Java's Double.toString as specified since Java 19: 1.0, 1.0E-9,
+** NaN, Infinity. As in Java, a number for which one digit would be enough gets two if two are
+** nearer: the smallest double is 4.9E-324, not 5.0E-324.
+**
+** Pure. Thread-safe as long as no other thread calls setlocale.
 */
 #ifndef TR_BASE_DOUBLE_TEXT_H
 #define TR_BASE_DOUBLE_TEXT_H

@@ -1,6 +1,6 @@
 /*
-** Fills error structs: one formatter, which cuts what is too long visibly, and gives UTF-8 whatever
-** it was given.
+** Fills error structs. One formatter cuts long messages visibly, and makes every message valid
+** UTF-8.
 */
 #include "base/error.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 
-/* Writes the message from `at` on. */
+/* Writes the message from offset `at` on. */
 static void write_message(tr_error *err, size_t at, const char *format, va_list arguments) {
   static const char dots[] = "...";
   size_t room = sizeof err->message - at;

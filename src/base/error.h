@@ -1,10 +1,10 @@
 /*
 ** What went wrong: a code and a text, in a struct that the caller owns.
 **
-** A function that can fail takes a `tr_error *err` last and either returns a `tr_code` (TR_OK = 0)
-** or, where its answer is a yes or no, an int: 1 yes, 0 no, -1 failed. It fills `err` when it
-** fails, and only then; `err` may be NULL where the caller has no use for the text. What a failed
-** call was given is left as it was, unless its header says otherwise.
+** A function that can fail takes a `tr_error *err` as its last argument. It returns a `tr_code`
+** (TR_OK is 0) or, if it answers yes or no, an int: 1 yes, 0 no, -1 failed. It fills `err` only
+** when it fails. `err` may be NULL if the caller does not need the text. A failed call changes
+** nothing that it was given, unless its header says otherwise.
 **
 ** Thread-safety: a tr_error belongs to one thread. Nothing here allocates.
 */
@@ -13,9 +13,9 @@
 
 typedef enum tr_code {
   TR_OK = 0,
-  TR_INVALID_ARGUMENT, /* the call's arguments are wrong in themselves */
-  TR_INVALID_STATE,    /* the arguments are fine, but not now */
-  TR_NO_MEMORY,        /* an allocation failed; nothing was half-done */
+  TR_INVALID_ARGUMENT, /* the call's arguments are wrong */
+  TR_INVALID_STATE,    /* the arguments are fine, but not at this moment */
+  TR_NO_MEMORY,        /* an allocation failed; nothing is left half-done */
   TR_TOO_BIG,          /* over a documented limit */
   TR_OVERFLOW,         /* a result does not fit its type */
   TR_CORRUPT,          /* stored bytes are not what they claim to be */
@@ -24,14 +24,14 @@ typedef enum tr_code {
 } tr_code;
 
 /*
-** Bytes of a message with its terminator; a longer one is cut and ends in "...". Always valid
-** UTF-8.
+** The size of a message with its terminator. A longer message is cut and ends in "...". A message
+** is always valid UTF-8.
 */
 #define TR_MESSAGE_SIZE 1024
 
 typedef struct tr_error {
   tr_code code;
-  int host_code; /* with TR_HOST: the host's own (extended) code; else 0 */
+  int host_code; /* with TR_HOST the host's own (extended) code, else 0 */
   char message[TR_MESSAGE_SIZE];
 } tr_error;
 
@@ -43,18 +43,18 @@ typedef struct tr_error {
 
 /*
 ** Fills `err` (unless it is NULL) and returns `code`, so that a function can end with
-** `return tr_error_set(err, TR_INVALID_ARGUMENT, "...", ...)`. The format is printf's; numbers are
-** integers only (a double goes through base/double_text.h, which knows no locale).
+** `return tr_error_set(err, TR_INVALID_ARGUMENT, "...", ...)`. The format is printf's, without
+** doubles: base/double_text.h prints those independently of the locale.
 */
 tr_code tr_error_set(tr_error *err, tr_code code, const char *format, ...) TR_PRINTF(3, 4);
 
 /* The same for yes-or-no functions: fills `err` and returns -1. */
 int tr_error_no(tr_error *err, tr_code code, const char *format, ...) TR_PRINTF(3, 4);
 
-/* Adds to the message. `err` is filled, or NULL. */
+/* Appends to the message of `err`, which has been filled before, or is NULL. */
 void tr_error_append(tr_error *err, const char *format, ...) TR_PRINTF(2, 3);
 
-/* "out of memory", in one place. */
+/* Fills `err` with TR_NO_MEMORY and "out of memory", and returns the code. */
 tr_code tr_error_no_memory(tr_error *err);
 
 #endif

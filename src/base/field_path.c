@@ -1,7 +1,7 @@
 /*
-** A parser of one pass. Names and qualifiers are copied into one block, which the text's own size
-** bounds: a name is followed by a dot, a qualifier or the end, which leaves room for its
-** terminator, and two bytes of text make one of qualifiers.
+** A parser of one pass. It copies names and qualifiers into one block, whose size follows from the
+** text: names are no longer than in the text, a qualifier of at least two bytes becomes one byte,
+** and each component adds two terminators.
 */
 #include "base/field_path.h"
 
@@ -42,8 +42,8 @@ static int is_name_byte(int c) {
 }
 
 /*
-** The quote that closes what `p` stands before, or 0. A list is no name: [] and [*] do not open
-** one.
+** If a quoted name begins at `p`: the byte that closes it. Else 0. [] and [*] are qualifiers, not
+** names.
 */
 static int closing_quote(const parser *p) {
   int c = peek(p);
@@ -87,7 +87,7 @@ static tr_code parse_name(parser *p, tr_field_step *step, tr_error *err) {
   return TR_OK;
 }
 
-/* All qualifiers of a component; `p` then stands at what is neither blank nor a qualifier. */
+/* Reads all qualifiers of a component, and the blanks around them. */
 static tr_code parse_qualifiers(parser *p, tr_field_step *step, tr_error *err) {
   step->qualifiers = p->out;
   for (skip_blanks(p); peek(p) == '[' || peek(p) == '{'; skip_blanks(p)) {
@@ -169,7 +169,7 @@ int tr_field_path_covers(const tr_field_path *path, const tr_field_path *other) 
   for (int i = 0; i < path->step_count; i++) {
     if (strcmp(path->steps[i].name, other->steps[i].name) != 0) return 0;
   }
-  /* x covers x, x.y and x.*; x.* covers x.y and x.*, but is less than x in name only. */
+  /* x covers x, x.y and x.*. x.* covers x.y and x.*, but not x, which has a name of its own. */
   return !path->takes_all || path->step_count == 0 || other->takes_all ||
          other->step_count > path->step_count;
 }

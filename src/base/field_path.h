@@ -1,5 +1,5 @@
 /*
-** Paths to fields, as by_field_access takes them: `country`, `address.city`, `items[*].sku`,
+** Paths to fields, the arguments of by_field_access: `country`, `address.city`, `items[*].sku`,
 ** `attrs{*}.x`, `address.*`, `*`.
 **
 **   path      = component ("." component)*
@@ -8,13 +8,14 @@
 **   name      = letters, digits, "_", "$" and bytes above 7f; or any text in one of SQL's
 **               quotes for names: "x y", `x y`, [x y]
 **
-** Blanks may stand between these, not inside a qualifier. "[]" says that the field is a list and
-** goes into its elements, "{}" that it is a map and goes into its values; "*" takes all fields, and
-** only the last component can be one. Anything else is an error that says where and why.
+** Blanks may stand between these parts, but not inside a qualifier. "[]" means that the field is a
+** list and selects from its elements. "{}" means that the field is a map and selects from its
+** values. "*" selects all fields, and can only be the last component. Anything else is an error
+** that gives the position and the reason.
 **
-** Ownership: a path owns its texts. Pure but for memory; thread-safe.
-** Source: Apache Beam, FieldAccessDescriptor and its text form, of which it repairs what is wrong
-** where we refuse it. Names in quotes are our addition.
+** Ownership: a path owns its texts. Pure except for memory. Thread-safe.
+** Source: Apache Beam, FieldAccessDescriptor and its text form. Beam repairs some malformed paths;
+** here they are errors. Names in quotes are our addition.
 */
 #ifndef TR_BASE_FIELD_PATH_H
 #define TR_BASE_FIELD_PATH_H
@@ -23,17 +24,17 @@
 
 typedef struct tr_field_step {
   const char *name;       /* terminated */
-  const char *qualifiers; /* terminated; a '[' or '{' for each */
+  const char *qualifiers; /* terminated; one '[' or '{' for each qualifier */
 } tr_field_step;
 
 typedef struct tr_field_path {
   tr_field_step *steps;
   int step_count; /* 0: the path is "*" */
-  int takes_all;  /* it ends in "*" */
+  int takes_all;  /* the path ends in "*" */
   char *texts;
 } tr_field_path;
 
-/* What a path may have: an error points at the first name or qualifier beyond. */
+/* The limits of a path. The error points at the first name or qualifier beyond them. */
 #define TR_FIELD_PATH_MAX_STEPS 32
 #define TR_FIELD_PATH_MAX_QUALIFIERS 4
 
@@ -43,12 +44,13 @@ tr_code tr_field_path_parse(tr_field_path *path, tr_bytes text, tr_error *err);
 /* Releases the texts. An empty (all zero) path is fine. */
 void tr_field_path_free(tr_field_path *path);
 
-/* What a selected field is called: the last name. NULL for "*". */
+/* The name of the selected field, which is the last name of the path. NULL for "*". */
 const char *tr_field_path_name(const tr_field_path *path);
 
 /*
-** 1 if all that `other` selects is selected by `path`: "*" covers everything, a whole field its
-** nested parts, a field itself. Qualifiers make no difference, since missing ones are filled in.
+** 1 if `path` selects everything that `other` selects, else 0. "*" covers everything, and a field
+** covers itself and its nested parts. Qualifiers make no difference, since missing ones are filled
+** in later.
 */
 int tr_field_path_covers(const tr_field_path *path, const tr_field_path *other);
 

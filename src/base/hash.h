@@ -17,7 +17,7 @@ typedef struct tr_hash128 {
 
 tr_hash128 tr_hash128_of(tr_bytes bytes, uint64_t seed);
 
-/* --- the parts of it, for what is hashed by the million -------------------------------------- */
+/* --- The parts of the hash, inline for hot loops ---------------------------------------------- */
 
 static inline uint64_t tr_hash_rotate(uint64_t x, int by) {
   return (x << by) | (x >> (64 - by));
@@ -29,7 +29,7 @@ static inline uint64_t tr_hash_avalanche(uint64_t x) {
   return x ^ (x >> 33);
 }
 
-/* What eight bytes are to the first and the second lane; 0 is nothing to either. */
+/* What eight bytes contribute to the first and to the second lane. Zero contributes zero. */
 static inline uint64_t tr_hash_lane1(uint64_t k) {
   return tr_hash_rotate(k * UINT64_C(0x87c37b91114253d5), 31) * UINT64_C(0x4cf5ad432745937f);
 }

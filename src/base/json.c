@@ -7,7 +7,7 @@
 
 #include "base/double_text.h"
 
-/* The letter behind the backslash of a short escape, 'u' for a long one, or 0 for none. */
+/* The letter behind the backslash of a short escape; 'u' for a \u escape; 0: needs no escape. */
 static char escape_of(uint8_t byte) {
   static const char control[32] = {
       ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};

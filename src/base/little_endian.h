@@ -1,6 +1,6 @@
 /*
-** Integers and doubles in little-endian bytes, whatever the machine: what stored forms are made of.
-** Compilers make one load or store of each on a little-endian machine. Pure.
+** Integers and doubles as little-endian bytes, on any machine. All stored forms use them. On a
+** little-endian machine compilers turn each function into one load or store. Pure.
 */
 #ifndef TR_BASE_LITTLE_ENDIAN_H
 #define TR_BASE_LITTLE_ENDIAN_H
@@ -34,9 +34,9 @@ static inline uint64_t tr_load_u64(const uint8_t *at) {
 }
 
 /*
-** `size` bytes, at most sixteen, as the two numbers that they and zeros behind them are. From four
-** bytes on it is all loads that overlap: where sizes vary, a branch on them costs more than what
-** follows.
+** Loads `size` bytes, at most sixteen, as if zeros followed them up to sixteen: the first eight as
+** `*low`, the rest as `*high`. From four bytes on it uses loads that overlap, and no branch: where
+** sizes vary, a mispredicted branch costs more than the loads.
 */
 static inline void tr_load_short(const uint8_t *at, size_t size, uint64_t *low, uint64_t *high) {
   *low = *high = 0;

@@ -1,25 +1,25 @@
 /*
-** The one way to get memory in src/ and ext/.
+** The only way to get memory in src/ and ext/.
 **
-** These functions are declared here and defined by the program that links src/: the extension
-** defines them over sqlite3_realloc64 (ext/host/memory.c), so that SQLite's limits, statistics and
-** fault injection see every byte; the unit tests of src/ define them over malloc with a counter
-** that can make the n-th allocation fail (tests/support/test_memory.c).
+** The program that links src/ defines these functions. The extension defines them over
+** sqlite3_realloc64 (ext/host/memory.c), so that SQLite's limits, statistics and fault injection
+** see every byte. The unit tests of src/ define them over malloc, with a counter that can make the
+** n-th allocation fail (tests/support/test_memory.c).
 **
-** Thread-safe. Memory from tr_malloc and tr_realloc is released with tr_free, by any thread.
+** Thread-safe. Any thread may release memory from tr_malloc and tr_realloc, with tr_free.
 */
 #ifndef TR_BASE_MEMORY_H
 #define TR_BASE_MEMORY_H
 
 #include <stddef.h>
 
-/* `size` bytes, aligned for any type, or NULL. tr_malloc(0) may give NULL: do not ask. */
+/* `size` bytes, aligned for any type, or NULL. `size` should not be 0: the result may be NULL. */
 void *tr_malloc(size_t size);
 
-/* Grows or shrinks `memory` (NULL: allocates). On failure NULL, and `memory` is still valid. */
+/* Grows or shrinks `memory`; NULL allocates. On failure returns NULL, and `memory` stays valid. */
 void *tr_realloc(void *memory, size_t size);
 
-/* Releases `memory`; NULL is fine. */
+/* Releases `memory`, which may be NULL. */
 void tr_free(void *memory);
 
 #endif

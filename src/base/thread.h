@@ -1,5 +1,5 @@
 /*
-** Starting a thread of ours.
+** Starts our own threads.
 */
 #ifndef TR_BASE_THREAD_H
 #define TR_BASE_THREAD_H
@@ -7,8 +7,8 @@
 #include <pthread.h>
 
 /*
-** Starts a thread, which gets no signals: they are for the program's own threads. 1; 0: the system
-** gives none. The caller joins it.
+** Starts a thread that the caller joins. Returns 1, or 0 if the system has no thread to give. All
+** signals are blocked in the new thread: they are for the threads of the program.
 */
 int tr_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 

@@ -1,6 +1,6 @@
 /*
-** Well-formed UTF-8 by the table of the Unicode standard (3.9, table 3-7): what the second byte may
-** be depends on the first, all others are continuations.
+** Well-formed UTF-8 by table 3-7 of the Unicode standard (section 3.9): the first byte decides the
+** length and the range of the second byte; all further bytes are continuation bytes.
 */
 #include "base/utf8.h"
 
@@ -17,8 +17,8 @@ size_t tr_utf8_cut(tr_bytes text, size_t most) {
 }
 
 /*
-** Bytes of the character that begins here; 0: none does. Stops at the terminator, which is no
-** continuation.
+** The size of the character that begins here, or 0 if none does. Never reads past the terminator,
+** because that is not a continuation byte.
 */
 static size_t character_size(const uint8_t *text) {
   static const struct {

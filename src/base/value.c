@@ -1,6 +1,6 @@
 /*
-** SQL values and their order. The one hard part is an INTEGER against a REAL: neither may be
-** rounded to the other's type, since 2^53+1 and 2^53 would then be equal.
+** SQL values and their order. The only hard part is to compare an INTEGER with a REAL: neither may
+** be rounded to the type of the other, since 2^53+1 and 2^53 would then be equal.
 */
 #include "base/value.h"
 
@@ -30,7 +30,7 @@ tr_value tr_value_blob(tr_bytes blob) {
 int tr_compare_integer_real(int64_t integer, double real) {
   if (real >= 0x1p63) return -1;
   if (real < -0x1p63) return 1;
-  /* In this interval the whole part is an int64 exactly, and the fraction decides ties. */
+  /* In this interval the whole part is exactly an int64, and the fraction decides a tie. */
   double whole = trunc(real);
   int64_t truncated = (int64_t)whole;
   if (integer != truncated) return integer < truncated ? -1 : 1;
@@ -46,7 +46,7 @@ static int compare_numbers(const tr_value *a, const tr_value *b) {
   return -tr_compare_integer_real(b->integer, a->real);
 }
 
-/* The rank in which storage classes sort. */
+/* INTEGER and REAL are one storage class to sort by. */
 static int class_of(tr_type type) {
   return type == TR_REAL ? TR_INTEGER : (int)type;
 }

@@ -1,12 +1,12 @@
 /*
 ** One SQL value as src/ sees it, and SQLite's order of values.
 **
-** The order is the one of SQLite's BINARY collation: NULL < numbers < text < blob; INTEGER and
-** REAL are one exact order (2^53+1 lies above 9007199254740992.0); text and blobs byte by byte,
-** the shorter first. 0.0, -0.0 and 0 are equal. A REAL is never NaN: SQLite stores NaN as NULL,
-** and tr_value_real does the same.
+** The order is that of SQLite's BINARY collation: NULL < numbers < text < blob. INTEGER and REAL
+** are compared exactly, so that 2^53+1 is above 9007199254740992.0. Text and blobs are compared
+** byte by byte, the shorter first. 0.0, -0.0 and 0 are equal. A REAL is never NaN: SQLite stores
+** NaN as NULL, and tr_value_real does the same.
 **
-** Ownership: text and blob bytes are borrowed; whoever keeps a value copies them.
+** Ownership: the bytes of text and blobs are borrowed. Code that keeps a value copies them.
 */
 #ifndef TR_BASE_VALUE_H
 #define TR_BASE_VALUE_H
@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 
-/* In the order in which the types sort; INTEGER and REAL sort as one. */
+/* In sort order, but INTEGER and REAL sort as one. */
 typedef enum tr_type { TR_NULL, TR_INTEGER, TR_REAL, TR_TEXT, TR_BLOB } tr_type;
 
 typedef struct tr_value {
@@ -33,17 +33,17 @@ tr_value tr_value_real(double real); /* NaN gives NULL */
 tr_value tr_value_text(tr_bytes text);
 tr_value tr_value_blob(tr_bytes blob);
 
-/* 1 if a REAL is an int64 exactly, which `*integer` then is; else 0, and it is left alone. */
+/* 1 if `real` is exactly an int64, now in `*integer`; else 0, and `*integer` is unchanged. */
 static inline int tr_real_is_integer(double real, int64_t *integer) {
   if (!(real >= -0x1p63 && real < 0x1p63) || (double)(int64_t)real != real) return 0;
   *integer = (int64_t)real;
   return 1;
 }
 
-/* <0, 0, >0 in SQLite's order; NULL equals NULL. */
+/* Returns <0, 0 or >0 in SQLite's order. NULL equals NULL. */
 int tr_value_compare(const tr_value *a, const tr_value *b);
 
-/* An integer against a double that is not NaN, exactly. <0, 0, >0. */
+/* Compares an integer exactly with a double that is not NaN. Returns <0, 0 or >0. */
 int tr_compare_integer_real(int64_t integer, double real);
 
 #endif
