@@ -1,7 +1,8 @@
 /*
 ** byte_key_scan: a table read in the order of its key, every row claimed before it is given.
 **
-**   CREATE VIRTUAL TABLE temp.s USING byte_key_scan(purchases, key(user_id, at), columns(...), where(...));
+**   CREATE VIRTUAL TABLE temp.s USING byte_key_scan(purchases, key(user_id, at), columns(...),
+**                                                   where(...));
 **   SELECT * FROM s WHERE tracker = 'shared:w1' AND restriction = :r;
 **   SELECT byte_key, row FROM byte_key_scan('purchases');
 **
@@ -24,8 +25,8 @@ const tr_module_syntax scan_syntax = {SCAN_FUNCTION, clauses, SCAN_CLAUSES, 0};
 /* --- Connecting --------------------------------------------------------------------------- */
 
 /*
-** `own` is the schema that the table itself is in. In a file, names mean that file's tables, as they do in
-** its views: a temp table of the same name is not meant.
+** `own` is the schema that the table itself is in. In a file, names mean that file's tables, as
+** they do in its views: a temp table of the same name is not meant.
 */
 static tr_code describe(tr_scan_table *table, const char *own, tr_module_arguments *arguments,
                         tr_error *err) {
@@ -52,8 +53,9 @@ static const char broken_declaration[] =
     "CREATE TABLE x(broken, tracker HIDDEN, restriction HIDDEN, byte_key HIDDEN)";
 
 /*
-** For both forms: the table that is there without a CREATE has the module's own name and no arguments.
-** Where SQL text comes from an argument, schemas that somebody else wrote must not use the table.
+** For both forms: the table that is there without a CREATE has the module's own name and no
+** arguments. Where SQL text comes from an argument, schemas that somebody else wrote must not use
+** the table.
 */
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
                    char **message) {
@@ -77,8 +79,8 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
       tr_module_arguments_free(&arguments);
     }
     /*
-    ** In a file it must be possible to drop it, whatever has become of its source. Where a statement writes it
-    ** may not be there yet, but in creation.
+    ** In a file it must be possible to drop it, whatever has become of its source. Where a
+    ** statement writes it may not be there yet, but in creation.
     */
     if (code != TR_OK && table->scan.is_stored && tr_error_is_lasting(&err) && !tr_is_writing(db)) {
       table->is_broken = 1;
@@ -115,8 +117,8 @@ static int rename_table(sqlite3_vtab *vtab, const char *name) {
 /* --- Methods that the two forms have each their own of -------------------------------------- */
 
 /*
-** A broken table says so when it is read, not when that is planned: only a statement that runs finds out that
-** the schema has changed again, and that all is well now.
+** A broken table says so when it is read, not when that is planned: only a statement that runs
+** finds out that the schema has changed again, and that all is well now.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   if (((scan_table *)vtab)->is_broken) return SQLITE_OK;

@@ -1,13 +1,14 @@
 /*
-** byte_key_scan('t' [, key [, columns [, where_terms]]]): any table, without a CREATE, its rows as JSON.
+** byte_key_scan('t' [, key [, columns [, where_terms]]]): any table, without a CREATE, its rows as
+** JSON.
 **
-** The arguments are texts as in the clauses of the CREATE form: 'user_id, at' for key(user_id, at). The
-** row is built by SQLite's own JSON functions, in the inner statement. Of what JSON has no word for, a
-** BLOB stands as its hexadecimal digits, an infinity as 9e999.
+** The arguments are texts as in the clauses of the CREATE form: 'user_id, at' for key(user_id, at).
+** The row is built by SQLite's own JSON functions, in the inner statement. Of what JSON has no word
+** for, a BLOB stands as its hexadecimal digits, an infinity as 9e999.
 **
-** Such a table belongs to nobody's schema and has no rowid of its own. Its rowid is a hash of the byte key and of
-** the arguments that say what a row is: SQLite tells by it which rows of the scans for
-** `columns = 'a' AND ... OR columns = 'b' AND ...` are the same.
+** Such a table belongs to nobody's schema and has no rowid of its own. Its rowid is a hash of the
+** byte key and of the arguments that say what a row is: SQLite tells by it which rows of the scans
+** for `columns = 'a' AND ... OR columns = 'b' AND ...` are the same.
 */
 #include "byte_key_scan.h"
 
@@ -38,8 +39,8 @@ const char scan_ad_hoc_declaration[] =
 /* --- Planning ----------------------------------------------------------------------------- */
 
 /*
-** idxNum is the mask of arguments that are given, in their order, then a bit for each of the terms on
-** byte_key that narrow the range, which come behind them.
+** idxNum is the mask of arguments that are given, in their order, then a bit for each of the terms
+** on byte_key that narrow the range, which come behind them.
 */
 static const struct {
   tr_operator op; /* what the range is cut by; SQLite looks at each row again */
@@ -78,7 +79,10 @@ static int find_terms(const sqlite3_index_info *info, int *given) {
   return 1;
 }
 
-/* Whether the term has a list behind = (or may have: an older host does not tell), one scan for each. */
+/*
+** Whether the term has a list behind = (or may have: an older host does not tell), one scan for
+** each.
+*/
 static int may_be_list(sqlite3_index_info *info, int i) {
   if (tr_in_lists_are_told()) return tr_is_in_list(info, i);
   return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;

@@ -1,18 +1,18 @@
 /*
 ** Combine functions as SQL: src/combine as aggregates, and accumulators as BLOBs.
 **
-**   sum(x), top_largest(x, n), ...            the function as an aggregate (SQLite's own are left alone)
-**   sum_accumulator(x), ...                   the same rows as a BLOB
-**   merge_accumulators(blob)                  aggregate: BLOBs of one function and shape as one
-**   extract_output(blob [, argument])         the output of one
-**   describe_accumulator(blob)                what it is, as JSON
+**   sum(x), top_largest(x, n), ...     the function as an aggregate (SQLite's own are left alone)
+**   sum_accumulator(x), ...            the same rows as a BLOB
+**   merge_accumulators(blob)           aggregate: BLOBs of one function and shape as one
+**   extract_output(blob [, argument])  the output of one
+**   describe_accumulator(blob)         what it is, as JSON
 **
 ** An aggregate's context is a binding and its state. The binding is made at the first row, because
 ** SQL gives constant arguments row by row; they must then stay the same. Where no row came at all,
 ** the function's arguments are not known, and the output is the one of an empty accumulator.
 **
-** A function that can take rows back exactly is a window function; of any other SQLite says itself that
-** it may not be used as one.
+** A function that can take rows back exactly is a window function; of any other SQLite says itself
+** that it may not be used as one.
 */
 #include "surfaces.h"
 

@@ -108,7 +108,10 @@ static int take_value_term(plan *p, int i) {
   const struct sqlite3_index_constraint *term = &p->info->aConstraint[i];
   char mark = mark_of_operator(term->op);
   if (!term->usable || mark == '\0') return 0;
-  /* No number is in the range of a pattern that SQLite makes one for; the upper limit is for SQLite alone. */
+  /*
+  ** No number is in the range of a pattern that SQLite makes one for; the upper limit is for SQLite
+  ** alone.
+  */
   if (tr_in_lists_are_told() && tr_constraint_may_be_of_pattern(p->info, i)) return 0;
   if (term->op == SQLITE_INDEX_CONSTRAINT_EQ) {
     int is_list = tr_is_in_list(p->info, i);
@@ -176,9 +179,9 @@ static int take_order(plan *p) {
 }
 
 /*
-** Whether there is a term that we are not shown, as `value > value % 7`. SQLite offers LIMIT and OFFSET beside such a
-** one, from 3.38 on to 3.50 at least (3.53 does not), and looks at it behind us, where rows are missing by then.
-** What is shown has its place among all terms.
+** Whether there is a term that we are not shown, as `value > value % 7`. SQLite offers LIMIT and
+** OFFSET beside such a one, from 3.38 on to 3.50 at least (3.53 does not), and looks at it behind
+** us, where rows are missing by then. What is shown has its place among all terms.
 */
 static int has_hidden_term(const sqlite3_index_info *info) {
   if (sqlite3_libversion_number() >= 3053000) return 0;

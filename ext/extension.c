@@ -1,8 +1,8 @@
 /*
 ** The entry point: registers every surface on the connection that loads us.
 **
-** Loaded (`.load ./tranche`, sqlite3_load_extension) SQLite calls sqlite3_tranche_init with its table
-** of functions. Linked statically (-DSQLITE_CORE) the program calls
+** Loaded (`.load ./tranche`, sqlite3_load_extension) SQLite calls sqlite3_tranche_init with its
+** table of functions. Linked statically (-DSQLITE_CORE) the program calls
 ** sqlite3_auto_extension((void (*)(void))sqlite3_tranche_init), or the function itself for one
 ** connection with a NULL table. It is the only name that we export.
 **
@@ -23,8 +23,8 @@ static void use_table(const sqlite3_api_routines *api) {
 SQLITE_EXTENSION_INIT1
 
 /*
-** Keeps SQLite's table for all later calls. Connections may load us from several threads at once: the
-** table is written once, under a mutex, so that no thread reads it while another writes.
+** Keeps SQLite's table for all later calls. Connections may load us from several threads at once:
+** the table is written once, under a mutex, so that no thread reads it while another writes.
 */
 static void use_table(const sqlite3_api_routines *api) {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

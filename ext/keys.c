@@ -10,8 +10,9 @@
 **   range_fraction(r, k)      -> how far k lies into r, 0 to 1
 **   range_split(r, n)         -> rows (ordinal, restriction): up to n pieces that are r together
 **
-** A NULL argument gives NULL (or no rows), except to byte_key, where NULL is a value like any other.
-** A key is a BLOB, or TEXT standing for its UTF-8 bytes; in a restriction of integers, an integer.
+** A NULL argument gives NULL (or no rows), except to byte_key, where NULL is a value like any
+** other. A key is a BLOB, or TEXT standing for its UTF-8 bytes; in a restriction of integers, an
+** integer.
 */
 #include "surfaces.h"
 
@@ -24,8 +25,8 @@
 #define MAX_PIECES 1000000
 
 /*
-** Longer keys are not measured: one answer would take many milliseconds in which nobody can interrupt.
-** They can be compared, claimed and scanned.
+** Longer keys are not measured: one answer would take many milliseconds in which nobody can
+** interrupt. They can be compared, claimed and scanned.
 */
 #define MAX_MEASURED_SIZE 1048576
 
@@ -155,8 +156,8 @@ static void offset_range(sqlite3_context *context, int argc, sqlite3_value **arg
 }
 
 /*
-** range_contains and range_fraction: both read a restriction and a position in it. The table entry's
-** data tells which one is called.
+** range_contains and range_fraction: both read a restriction and a position in it. The table
+** entry's data tells which one is called.
 */
 typedef struct position_question {
   const char *name;

@@ -1,13 +1,14 @@
 /*
 ** From the decision to the groups.
 **
-** The caller's thread does not read: it sees to the workers, asks every few milliseconds whether it was
-** interrupted, and passes that on. Threads are started for a run and joined at its end, so none lives
-** while no query runs; what stays between queries are connections.
+** The caller's thread does not read: it sees to the workers, asks every few milliseconds whether it
+** was interrupted, and passes that on. Threads are started for a run and joined at its end, so none
+** lives while no query runs; what stays between queries are connections.
 **
-** Putting together. Each worker has its own groups while they are few, and those are merged at the end by
-** the caller's thread. Many groups are in parts that all workers share (grouping.h), and the last rows are added while
-** groups are given out already, by threads that end when that is done or the groups are freed.
+** Putting together. Each worker has its own groups while they are few, and those are merged at the
+** end by the caller's thread. Many groups are in parts that all workers share (grouping.h), and the
+** last rows are added while groups are given out already, by threads that end when that is done or
+** the groups are freed.
 */
 #include "parallel_group.h"
 
@@ -40,7 +41,7 @@ static tr_snapshot_pool *pool_of(tr_host *host) {
   return tr_host_set_state(host, &pool_owner, pool, free_pool) == TR_OK ? pool : NULL;
 }
 
-/* --- deciding --------------------------------------------------------------------------------------- */
+/* --- deciding ---------------------------------------------------------------------------- */
 
 static int count_cores(void) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -48,8 +49,8 @@ static int count_cores(void) {
 }
 
 /*
-** A reason against other connections that the plan alone shows; NULL: none. Of a source that is worth a thread,
-** a few workers are as good as asked for.
+** A reason against other connections that the plan alone shows; NULL: none. Of a source that is
+** worth a thread, a few workers are as good as asked for.
 */
 static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
   switch (plan->source.kind) {
@@ -87,7 +88,7 @@ void tr_parallel_group_note(tr_host *host, const char *schema) {
   if (pool != NULL) tr_snapshot_pool_note(pool, schema);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------ */
+/* --- the run ----------------------------------------------------------------------------- */
 
 typedef struct parallel_run {
   const tr_parallel_group *job;

@@ -1,6 +1,6 @@
 /*
-** Statements for look-ups are prepared when they are first wanted. The first key at a bound is a statement
-** reader's, which knows what to do with bounds that are no keys.
+** Statements for look-ups are prepared when they are first wanted. The first key at a bound is a
+** statement reader's, which knows what to do with bounds that are no keys.
 */
 #include "parallel_group_keys.h"
 
@@ -80,7 +80,7 @@ void tr_group_keys_free(tr_group_keys *keys) {
   *keys = (tr_group_keys){0};
 }
 
-/* --- looking up --------------------------------------------------------------------------------------- */
+/* --- looking up -------------------------------------------------------------------------- */
 
 int tr_group_keys_first(tr_group_keys *keys, tr_bytes from, tr_buffer *key, tr_error *err) {
   tr_bytes none = {NULL, 0};

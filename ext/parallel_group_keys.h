@@ -1,11 +1,11 @@
 /*
 ** The keys of a source as one worker sees them: how SQL says them, and looking some up.
 **
-** Keys are the rowid, or the columns of a primary key, which are read as byte_key's encoding here whatever
-** their declared type, since any value has its place in it.
+** Keys are the rowid, or the columns of a primary key, which are read as byte_key's encoding here
+** whatever their declared type, since any value has its place in it.
 **
-** Thread-safety: a tr_group_keys belongs to the thread of its connection. Errors: what SQLite says, and
-** TR_NO_MEMORY.
+** Thread-safety: a tr_group_keys belongs to the thread of its connection. Errors: what SQLite says,
+** and TR_NO_MEMORY.
 */
 #ifndef TR_EXT_PARALLEL_GROUP_KEYS_H
 #define TR_EXT_PARALLEL_GROUP_KEYS_H

@@ -1,11 +1,13 @@
 /*
-** Compares SQLite's own program for the statement (EXPLAIN) on the caller's connection, where names mean
-** what they mean to the caller and an authorizer may have blanked a column, with the one on a worker's.
+** Compares SQLite's own program for the statement (EXPLAIN) on the caller's connection, where names
+** mean what they mean to the caller and an authorizer may have blanked a column, with the one on a
+** worker's.
 **
-** A worker's connection has the source's file alone, as main, and no functions but SQLite's own and those
-** of automatic extensions. So the same steps do the same there if all tables are of that one file, and if
-** each function is SQLite's own on both connections and gives the same whenever it is called. (The
-** collations that SQLite has are taken to be SQLite's, as everywhere in group_by_fields.)
+** A worker's connection has the source's file alone, as main, and no functions but SQLite's own and
+** those of automatic extensions. So the same steps do the same there if all tables are of that one
+** file, and if each function is SQLite's own on both connections and gives the same whenever it is
+** called. (The collations that SQLite has are taken to be SQLite's, as everywhere in
+** group_by_fields.)
 */
 #include "parallel_group.h"
 

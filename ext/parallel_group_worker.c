@@ -6,20 +6,21 @@
 **
 ** AHEAD, where there are no conditions, is
 **   SELECT key FROM t WHERE key >= ? AND tranche_group_row(arguments) IS NOT NULL ORDER BY key
-** and goes on and on, from piece to piece: to compare each row's key with an end would cost a fifth of all
-** the time. The function is NULL until the hand is full, and the statement then gives the last row's key. If
-** that lies in the piece, so do all the rows, and they are added. If not, some of them might be another
-** worker's: they stay in hand until the next piece turns out to hold them all, or until the pool says
-** that none follows (settle), when they are dropped, and those that were the worker's are read with
-** an end.
+** and goes on and on, from piece to piece: to compare each row's key with an end would cost a fifth
+** of all the time. The function is NULL until the hand is full, and the statement then gives the
+** last row's key. If that lies in the piece, so do all the rows, and they are added. If not, some
+** of them might be another worker's: they stay in hand until the next piece turns out to hold them
+** all, or until the pool says that none follows (settle), when they are dropped, and those that
+** were the worker's are read with an end.
 **
 ** BOUNDED has an end:
 **   SELECT key FROM t WHERE key >= ? AND key < ?
 **     AND CASE WHEN conditions THEN tranche_group_row(arguments) END IS NOT NULL ORDER BY key
-** Both may be cut after any full hand, since it is known how far they came. They must see the rows in the
-** order of their keys, so SQLite must have no need to sort.
+** Both may be cut after any full hand, since it is known how far they came. They must see the rows
+** in the order of their keys, so SQLite must have no need to sort.
 **
-** NARROW, for pieces that cannot hold many rows, since their keys are rowids close to each other, is
+** NARROW, for pieces that cannot hold many rows, since their keys are rowids close to each other,
+** is
 **   SELECT tranche_group(arguments) FROM t WHERE key >= ? AND key < ? AND conditions
 ** where SQLite sees the conditions, and may make use of them.
 **
@@ -71,7 +72,7 @@ struct tr_group_worker {
   uint64_t taken; /* and those taken ahead */
 };
 
-/* --- the functions ---------------------------------------------------------------------------------- */
+/* --- the functions ----------------------------------------------------------------------- */
 
 /* Takes a row in hand, and says whether that is full now; on failure the statement ends. */
 static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_value **arguments) {
@@ -117,7 +118,7 @@ static int register_functions(tr_group_worker *worker) {
                                     worker, take_row_until_full, NULL, NULL, NULL);
 }
 
-/* --- SQL ---------------------------------------------------------------------------------------------- */
+/* --- SQL --------------------------------------------------------------------------------- */
 
 static int has_conditions(const tr_parallel_group *job) {
   return job->plan->where != NULL || job->request->condition_count > 0;
@@ -189,7 +190,7 @@ static void drop_statements(tr_group_worker *worker) {
   worker->ahead.stmt = NULL;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------ */
+/* --- opening ----------------------------------------------------------------------------- */
 
 static void release_worker(void *pointer) {
   tr_group_worker *worker = pointer;
@@ -306,7 +307,7 @@ void tr_group_worker_close(tr_group_worker *worker) {
   worker->job = NULL;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------- */
+/* --- pieces ------------------------------------------------------------------------------ */
 
 /* Binds the bounds of a statement; `to` is empty where it has no end. */
 static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, tr_bytes from, tr_bytes to,
@@ -336,8 +337,8 @@ static tr_code commit_or_explain(tr_group_worker *worker, tr_error *err) {
 }
 
 /*
-** Reads [from, to) with an end; NARROW as a whole, BOUNDED up to a full hand after `most` rows: 0, and
-** `last` is then the key of the last row. 1: all was read. -1.
+** Reads [from, to) with an end; NARROW as a whole, BOUNDED up to a full hand after `most` rows: 0,
+** and `last` is then the key of the last row. 1: all was read. -1.
 */
 static int read_bounded(tr_group_worker *worker, form f, const tr_piece *piece, tr_buffer *last,
                         tr_error *err) {

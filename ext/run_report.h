@@ -1,9 +1,10 @@
 /*
-** What is known of the connection's last run of group_by_fields, and of all runs in the process while they
-** last: behind tranche_last_run() and tranche_progress.
+** What is known of the connection's last run of group_by_fields, and of all runs in the process
+** while they last: behind tranche_last_run() and tranche_progress.
 **
-** Thread-safety: the last run belongs to its connection's thread. Runs in progress are in one list for the
-** process, under a mutex; what is asked of each (tr_worker_pool_progress) is safe from any thread.
+** Thread-safety: the last run belongs to its connection's thread. Runs in progress are in one list
+** for the process, under a mutex; what is asked of each (tr_worker_pool_progress) is safe from any
+** thread.
 */
 #ifndef TR_EXT_RUN_REPORT_H
 #define TR_EXT_RUN_REPORT_H
@@ -28,7 +29,10 @@ tr_run_report *tr_run_report_of(tr_host *host);
 /* Begins a report on a run over that source. TR_NO_MEMORY. */
 tr_code tr_run_report_begin(tr_run_report *report, const char *schema, const char *table);
 
-/* Ends it, if there is one; `groups` may be said later, by whoever has its `began`, unless another run has begun. */
+/*
+** Ends it, if there is one; `groups` may be said later, by whoever has its `began`, unless another
+** run has begun.
+*/
 void tr_run_report_end(tr_host *host, int64_t groups);
 void tr_run_report_set_groups(tr_host *host, int64_t began, int64_t groups);
 
@@ -42,8 +46,8 @@ typedef struct tr_running {
 } tr_running;
 
 /*
-** Draws a bar of how far it is on standard error, over the last one, or with `is_over` wipes it away;
-** nothing where that is no terminal.
+** Draws a bar of how far it is on standard error, over the last one, or with `is_over` wipes it
+** away; nothing where that is no terminal.
 */
 void tr_running_draw(const tr_running *running, int is_over);
 

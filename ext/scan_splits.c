@@ -1,11 +1,12 @@
 /*
-** scan_splits(table, n [, key]) -> rows (ordinal, restriction, rows): restrictions that hold every row of the
-** table once, and whose numbers of rows differ by at most one.
+** scan_splits(table, n [, key]) -> rows (ordinal, restriction, rows): restrictions that hold every
+** row of the table once, and whose numbers of rows differ by at most one.
 **
-** How it works. The rows are counted (SQLite counts the entries of the narrowest index without looking at
-** them), then the key's index, or the table where the key is its own order, is walked once, and the keys
-** where a piece begins are kept. An open statement holds the snapshot, so that both see the same rows. The
-** first piece begins at the lowest key and the last has no end: rows that come later have their place, too.
+** How it works. The rows are counted (SQLite counts the entries of the narrowest index without
+** looking at them), then the key's index, or the table where the key is its own order, is walked
+** once, and the keys where a piece begins are kept. An open statement holds the snapshot, so that
+** both see the same rows. The first piece begins at the lowest key and the last has no end: rows
+** that come later have their place, too.
 */
 #include "surfaces.h"
 

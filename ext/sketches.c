@@ -4,10 +4,10 @@
 **   sketch_of(accumulator)               -> BLOB in Apache DataSketches' binary form
 **   accumulator_of(sketch, kind [, n])   -> accumulator of such a BLOB
 **
-** `kind` is the function whose accumulator it becomes, with the type of the items where the bytes do
-** not tell: 'approx_count_distinct', 'approx_quantile', 'approx_quantiles text', 'approx_top_count
-** integer' (combine/sketch.h has them all); `n` is the function's own. A NULL accumulator or sketch
-** gives NULL.
+** `kind` is the function whose accumulator it becomes, with the type of the items where the bytes
+** do not tell: 'approx_count_distinct', 'approx_quantile', 'approx_quantiles text',
+** 'approx_top_count integer' (combine/sketch.h has them all); `n` is the function's own. A NULL
+** accumulator or sketch gives NULL.
 */
 #include "surfaces.h"
 

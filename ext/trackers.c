@@ -26,8 +26,8 @@
 /* --- Calls on one tracker ------------------------------------------------------------------ */
 
 /*
-** One function on an open tracker: gives its result to `context`, or fills `err` with a text that does
-** not name the function yet. `argument` is the second SQL argument, or NULL.
+** One function on an open tracker: gives its result to `context`, or fills `err` with a text that
+** does not name the function yet. `argument` is the second SQL argument, or NULL.
 */
 typedef struct tracker_call {
   const char *name;
