@@ -3,10 +3,12 @@
 **
 **   magic[4] version[1] tag[1] argument_count[1] parameter* payload checksum[4]
 **
-** Parameters are the shape arguments in their order, as values (codec.h); all NULL in the empty
-** accumulator of an unbound binding, whose payload is empty. The checksum is the low 32 bits,
-** lowest byte first, of the MurmurHash3 of all before it: a flipped bit anywhere is found before
-** anything else is looked at.
+** The parameters are the shape arguments in their order, as values (codec.h). In the empty
+** accumulator of an unbound binding they are all NULL, and the payload is empty.
+**
+** The checksum is the low 32 bits, lowest byte first, of the MurmurHash3 of everything before it.
+** It is checked before the version, the tag and what follows, so that a flipped bit is reported as
+** such and not as something else.
 */
 #include "combine/accumulator.h"
 

@@ -18,7 +18,7 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return tr_hll_add(state, &inputs[0], err);
 }
 
-/* All but what is new while the sketch is a set. */
+/* Adds all values but one that is new to a sketch that is still a set: that may need memory. */
 static int add_rows(const tr_combine_rows *rows, int first) {
   for (int i = first; i < rows->count; i++) {
     const tr_value *input = tr_combine_rows_input(rows, i);

@@ -1,11 +1,12 @@
 /*
-** bit_and(x), bit_or(x), bit_xor(x): the 64 bits of all inputs combined; NULL if there is none.
+** bit_and(x), bit_or(x), bit_xor(x): combine the 64 bits of all inputs. NULL if there is no input.
 **
-** An input is an integer as SQLite's own operators & and | see it: a REAL without its fraction, and
-** beyond 64 bits the nearest integer that there is. Only bit_xor can take an input back.
+** Each input becomes an integer as for SQLite's operators & and |: the fraction of a REAL is
+** dropped, and a REAL beyond 64 bits becomes the nearest 64-bit integer. Only bit_xor can remove an
+** input.
 **
 ** State: the bits and a counter. Bytes: the count as a varint, then the bits as a signed integer.
-** bit_and and bit_or need not know how many inputs there were: their count is 0 or 1.
+** For bit_and and bit_or the count is only 0 or 1, because they need no more than that.
 */
 #include "combine/codec.h"
 #include "combine/functions.h"

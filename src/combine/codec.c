@@ -1,5 +1,5 @@
 /*
-** Writing and reading the parts of accumulators.
+** Writes and reads the parts of accumulators.
 */
 #include "combine/codec.h"
 

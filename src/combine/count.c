@@ -1,5 +1,5 @@
 /*
-** count(x): rows in which x is not NULL; count(*), without an argument: all rows.
+** count(x) counts the rows in which x is not NULL; count(*), without an argument, counts all rows.
 **
 ** State: a counter. Bytes: a varint.
 */

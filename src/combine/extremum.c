@@ -1,9 +1,9 @@
 /*
-** min(x), max(x) and any_value(x): one value of those that are not NULL; NULL if there is none.
+** min(x), max(x) and any_value(x): one of the values that are not NULL; NULL if there is none.
 **
-** Values are in SQLite's order (BINARY), and where that leaves two equal in the one of
-** held_value.h, so that the same value comes out of every order of inputs. any_value may give any:
-** it gives the least, which is one that all orders and cuts agree on.
+** Values are compared in SQLite's order (BINARY), and then in the order of held_value.h if SQLite
+** calls two different values equal. So every order of the inputs gives the same value. any_value
+** may return any value; it returns the least, which does not depend on the order or the cutting.
 **
 ** State: the value. Bytes: the value.
 */
@@ -11,7 +11,7 @@
 #include "combine/functions.h"
 #include "combine/held_value.h"
 
-/* Takes the value if it is the first or on the `side` (-1: below, 1: above) of the one at hand. */
+/* Keeps `value` if it is the first, or below (`side` -1) or above (1) the one that is held. */
 static tr_code take(tr_value *held, const tr_value *value, int side, tr_error *err) {
   if (value->type == TR_NULL) return TR_OK;
   if (held->type != TR_NULL && side * tr_tuple_compare(value, held, 1) <= 0) return TR_OK;
@@ -35,12 +35,12 @@ static tr_code add_greatest(const tr_combine *combine, void *state, const tr_val
   return take(state, &inputs[0], 1, err);
 }
 
-/* Whether `x` is to be taken in place of `held`. */
+/* Whether `x` replaces `held`. */
 #define IS_BEYOND(x, held, side) ((side) < 0 ? (x) < (held) : (x) > (held))
 
 /*
-** A number beside one of its own type, and NULL; all else takes the long way. (REALs that are equal
-** may be 0.0 and -0.0, but no other two.)
+** Adds NULLs, and numbers of the same type as the one that is held. Different REALs that are equal
+** can only be 0.0 and -0.0; add_input compares those, and all else.
 */
 static inline int add_rows(const tr_combine_rows *rows, int first, int side) {
   for (int i = first; i < rows->count; i++) {

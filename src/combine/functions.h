@@ -1,5 +1,5 @@
 /*
-** All combine functions, one line each; registry.c lists them in the order of the documents.
+** All combine functions. registry.c lists them in the order of the documentation.
 */
 #ifndef TR_COMBINE_FUNCTIONS_H
 #define TR_COMBINE_FUNCTIONS_H

@@ -1,5 +1,5 @@
 /*
-** Held values: one allocation for the bytes of a text or blob, none for all else.
+** Held values: one allocation for the bytes of a text or BLOB, none for other values.
 */
 #include "combine/held_value.h"
 
@@ -30,7 +30,7 @@ void tr_held_value_free(tr_value *held) {
   *held = tr_value_null();
 }
 
-/* Where SQLite's order calls two values equal. */
+/* For two values that are equal in SQLite's order. */
 static int compare_identity(const tr_value *a, const tr_value *b) {
   if (a->type != b->type) return a->type < b->type ? -1 : 1;
   if (a->type != TR_REAL) return 0;

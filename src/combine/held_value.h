@@ -1,9 +1,9 @@
 /*
-** Values that outlive the row they came from, and the order that decides between them.
+** Values that outlive their row, and the order that picks one of several values.
 **
-** A held value owns its text or blob. The order is SQLite's (BINARY collation) and, where that
-** calls two values equal that are not the same, goes on: 1 comes before 1.0, -0.0 before 0.0. So of
-** different values one always comes first, and what is kept cannot depend on who came first.
+** A held value owns its text or BLOB. The order is SQLite's (with the BINARY collation). Where
+** SQLite calls two different values equal, this order goes on: 1 comes before 1.0, and -0.0 before
+** 0.0. So the value that is kept never depends on which one came first.
 **
 ** Thread-safety: a held value belongs to one thread at a time.
 */
@@ -12,19 +12,20 @@
 
 #include "base/value.h"
 
-/* Copies `value` to `held`, which was nothing before. TR_NO_MEMORY: `held` is not touched. */
+/* Copies `value` to `held`, whose old value is not freed. TR_NO_MEMORY: `held` is unchanged. */
 tr_code tr_held_value_set(tr_value *held, const tr_value *value, tr_error *err);
 
-/* Bytes that it owns. */
+/* The bytes that it owns. */
 size_t tr_held_value_size(const tr_value *held);
 
-/* Releases them and makes it NULL. */
+/* Releases its bytes and makes it NULL. */
 void tr_held_value_free(tr_value *held);
 
 /*
-** Compares tuples of `width` values: first by SQLite's order of each in turn, then by what that
-** leaves open, from the last to the first: of rows whose keys are equal in SQL, the value decides
-** in whole before the spelling of the keys does. 0 only if they are the same. <0, 0, >0.
+** Compares tuples of `width` values. First it compares each value in turn by SQLite's order. If all
+** are equal in SQL, it compares what still differs (1 and 1.0), from the last value to the first.
+** So in a tuple (key, value) the value decides before the spelling of the key does. Returns <0, 0
+** or >0; 0 only if the tuples are the same.
 */
 int tr_tuple_compare(const tr_value *a, const tr_value *b, int width);
 

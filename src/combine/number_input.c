@@ -1,5 +1,5 @@
 /*
-** The check of a number that is to be added, where it is none.
+** The check of an input, for an input that is no number.
 */
 #include "combine/number_input.h"
 

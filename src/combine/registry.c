@@ -1,5 +1,5 @@
 /*
-** The table of combine functions, and what binding their arguments takes.
+** The table of combine functions, and the binding of their arguments.
 */
 #include <stdio.h>
 
@@ -98,7 +98,7 @@ static tr_value parameter_of(const tr_value *argument) {
   return tr_value_integer(integer);
 }
 
-/* Copies the constant ones of arguments from..from+count-1 and checks them all. */
+/* Copies the arguments from..from+count-1 that are constant, then checks all parameters. */
 static tr_code bind_parameters(tr_combine *combine, const tr_value *arguments, int from, int count,
                                tr_error *err) {
   const tr_combine_fn *fn = combine->fn;
@@ -155,7 +155,10 @@ int tr_combine_changed_argument(const tr_combine *combine, const tr_value *argum
   return -1;
 }
 
-/* Its arguments for extract_output stand behind all others, none of which is optional then. */
+/*
+** Extract arguments come after all others. A function that has any has no optional arguments before
+** them.
+*/
 tr_code tr_combine_bind_extract(tr_combine *combine, const tr_value *arguments, int count,
                                 tr_error *err) {
   int least, most, before, unused;

@@ -1,13 +1,13 @@
 /*
 ** sum(x) and mean(x), from the exact sum of all inputs.
 **
-** sum is an INTEGER while all inputs are, and an error if that does not fit 64 bits; with any REAL
-** among them it is the REAL nearest to the exact sum. mean is the REAL nearest to the exact sum
-** divided by the count. Infinities of one sign give that infinity, of both give NULL, which is what
-** SQLite makes of NaN. Without inputs both are NULL.
+** sum: while all inputs are INTEGERs the sum is an INTEGER, and an error if it does not fit 64
+** bits. With a REAL among them it is the REAL nearest to the exact sum. mean is the REAL nearest to
+** the exact sum divided by the count. Infinities of one sign give that infinity. Infinities of both
+** signs give NULL, which is what SQLite makes of NaN. Without inputs both are NULL.
 **
-** State: the sum and two counters, so that rows can be taken away again. Bytes: the counters as
-** varints, then the sum.
+** State: the sum and two counters, so that rows can be removed. Bytes: the counters as varints,
+** then the sum.
 */
 
 #include "combine/codec.h"
@@ -33,7 +33,7 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return TR_OK;
 }
 
-/* INTEGERs and NULLs. */
+/* Adds INTEGERs and NULLs. */
 static int add_rows(const tr_combine_rows *rows, int first) {
   for (int i = first; i < rows->count; i++) {
     const tr_value *input = tr_combine_rows_input(rows, i);
@@ -71,7 +71,7 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
   return TR_OK;
 }
 
-/* The exact sum, finite or not, divided by `divisor`. */
+/* The exact sum divided by `divisor`; the infinity or NaN if there are infinities. */
 static tr_value quotient(const sum_state *s, const tr_exact_number *number, uint64_t divisor) {
   double infinity = tr_exact_sum_infinity(&s->sum);
   if (infinity != 0) return tr_value_real(infinity); /* NaN becomes NULL */
@@ -92,7 +92,8 @@ static tr_code extract_sum(const tr_combine *combine, const void *state, tr_comb
   const sum_state *s = state;
   if (s->count == 0) return TR_OK;
   if (s->reals == 0 && tr_exact_sum_is_int64(&s->sum)) {
-    output->value.type = TR_INTEGER; /* member by member: a copy of the whole would have to wait */
+    /* member by member: copying a whole struct would wait until its members have been stored */
+    output->value.type = TR_INTEGER;
     output->value.integer = (int64_t)s->sum.low;
     return TR_OK;
   }
@@ -129,8 +130,9 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
 }
 
 /*
-** Whether some numbers can have these counts and this sum. Exact for INTEGERs, for infinities and
-** for a single number; of more REALs the sum is only held against the largest that they can have.
+** Whether any numbers can have these counts and this sum. The answer is exact for INTEGERs, for
+** infinities and for a single number. For several REALs it checks only that the sum is not greater
+** than so many of the largest REAL.
 */
 static int is_possible(const sum_state *s) {
   uint64_t infinities = tr_exact_sum_infinities(&s->sum);

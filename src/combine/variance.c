@@ -1,13 +1,13 @@
 /*
-** var_pop, var_samp, stddev_pop, stddev_samp, from the exact sums of x and of its square.
+** var_pop, var_samp, stddev_pop and stddev_samp, from the exact sums of x and of x squared.
 **
-** With n inputs the variance is (n * sum(x^2) - sum(x)^2) / n^2, and over n * (n - 1) for a sample
-** of them. Both sums are exact, so is the difference, and the quotient is rounded once: there is no
-** cancellation, equal inputs give 0, and order cannot matter. The standard deviation is the root of
-** the same exact fraction, rounded once, and so is right even where the variance is beyond all
-** doubles.
+** With n inputs the variance is (n * sum(x^2) - sum(x)^2) / n^2; the sample variance divides by n *
+** (n - 1) instead. Both sums are exact, so the difference is exact too, and only the quotient is
+** rounded, once. So there is no cancellation, equal inputs give 0, and the order does not matter.
+** The standard deviation is the root of the same exact fraction, rounded once. So it is right even
+** if the variance is too large or too small for a double.
 **
-** NULL without inputs, for a sample also with one, and with any infinity among the inputs.
+** The output is NULL without inputs, for a sample of one, and if any input is an infinity.
 **
 ** State: both sums and the count. Bytes: the count as a varint, then sum(x), then sum(x^2).
 */
@@ -34,7 +34,7 @@ static tr_code add_signed(const tr_combine *combine, variance_state *s, const tr
     s->count += sign == TR_EXACT_ADD ? 1 : UINT64_MAX;
     return TR_OK;
   }
-  /* What was just added needs no memory to be taken back. */
+  /* Removing what was just added needs no memory, so it cannot fail. */
   tr_exact_sign back = sign == TR_EXACT_ADD ? TR_EXACT_SUBTRACT : TR_EXACT_ADD;
   tr_exact_sum_add(&s->sum, input, back, NULL);
   return code;
@@ -64,8 +64,8 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
 }
 
 /*
-** n * sum(x^2) - sum(x)^2, which is never negative for n numbers, as difference * 2^*exponent. 0 if
-** the sums contradict that, which only bytes from elsewhere can.
+** Computes n * sum(x^2) - sum(x)^2 as difference * 2^*exponent. It is never negative for n numbers.
+** Returns 0 if it is negative, which is possible only if the sums were read from bytes.
 */
 static int difference_of(const variance_state *s, uint64_t count, tr_natural *difference,
                          int *exponent) {
@@ -87,7 +87,7 @@ static int difference_of(const variance_state *s, uint64_t count, tr_natural *di
   return 1;
 }
 
-/* The variance over n * (n - less), or its root, rounded to a double once by `round`. */
+/* The variance over n * (n - less), or its root: `round` rounds it to a double, once. */
 static void extract(const variance_state *s, uint64_t less, tr_combine_output *output,
                     double (*round)(const tr_natural *n, int has_rest, int exponent)) {
   if (s->count <= less || tr_exact_sum_infinity(&s->sum) != 0) return;
@@ -149,7 +149,7 @@ static void free_accumulator(void *state) {
   tr_exact_sum_free(&s->squares);
 }
 
-/* Whether the sum of squares is at most `count` times that of the largest REAL. */
+/* Whether the sum of squares is at most `count` times the square of the largest REAL. */
 static int is_sum_of_squares(const tr_exact_number *squares, uint64_t count) {
   tr_natural magnitude = squares->magnitude, mantissa, square, n, most;
   tr_natural_set(&mantissa, (UINT64_C(1) << 53) - 1);
@@ -162,9 +162,10 @@ static int is_sum_of_squares(const tr_exact_number *squares, uint64_t count) {
 }
 
 /*
-** Whether some numbers can have this count and these sums: then extract can divide and subtract.
-** Exact for infinities and for a single number; of more the sums are held against each other
-** (Cauchy and Schwarz) and against the largest. That bounds sum(x) as well.
+** Whether any numbers can have this count and these sums. If so, extract can subtract and divide.
+** The answer is exact for infinities and for a single number. For several numbers it checks the
+** sums against each other (Cauchy-Schwarz) and the sum of squares against the largest REAL, which
+** bounds sum(x) too.
 */
 static int is_possible(const variance_state *s) {
   tr_exact_number sum, squares;
