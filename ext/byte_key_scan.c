@@ -1,12 +1,13 @@
 /*
-** byte_key_scan: a table read in the order of its key, every row claimed before it is given.
+** byte_key_scan: reads a table in the order of its key and claims every row before it returns it.
 **
 **   CREATE VIRTUAL TABLE temp.s USING byte_key_scan(purchases, key(user_id, at), columns(...),
 **                                                   where(...));
 **   SELECT * FROM s WHERE tracker = 'shared:w1' AND restriction = :r;
 **   SELECT byte_key, row FROM byte_key_scan('purchases');
 **
-** The form with a CREATE is a scan table (host/scan_table.h) and nothing more.
+** The form with a CREATE is a scan table (host/scan_table.h) and nothing more. The ad hoc form is
+** in byte_key_scan_ad_hoc.c; its methods are called from here.
 */
 #include "byte_key_scan.h"
 
@@ -25,8 +26,9 @@ const tr_module_syntax scan_syntax = {SCAN_FUNCTION, clauses, SCAN_CLAUSES, 0};
 /* --- Connecting --------------------------------------------------------------------------- */
 
 /*
-** `own` is the schema that the table itself is in. In a file, names mean that file's tables, as
-** they do in its views: a temp table of the same name is not meant.
+** `own` is the schema of the virtual table itself. In a table that is stored in a file, a name
+** without a schema means a table of that file, as in a view of the file. It never means a temp
+** table of the same name.
 */
 static tr_code describe(tr_scan_table *table, const char *own, tr_module_arguments *arguments,
                         tr_error *err) {
@@ -53,9 +55,9 @@ static const char broken_declaration[] =
     "CREATE TABLE x(broken, tracker HIDDEN, restriction HIDDEN, byte_key HIDDEN)";
 
 /*
-** For both forms: the table that is there without a CREATE has the module's own name and no
-** arguments. Where SQL text comes from an argument, schemas that somebody else wrote must not use
-** the table.
+** xCreate and xConnect of both forms. The ad hoc form is the eponymous table: it has the module's
+** own name and no arguments. A table that takes SQL text is DIRECTONLY, so that views and triggers
+** which somebody else wrote cannot use it.
 */
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
                    char **message) {
@@ -79,8 +81,9 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
       tr_module_arguments_free(&arguments);
     }
     /*
-    ** In a file it must be possible to drop it, whatever has become of its source. Where a
-    ** statement writes it may not be there yet, but in creation.
+    ** A table in a file can be dropped even if its source is gone: it connects as a broken table.
+    ** But while a statement writes, the table may be just being created, and then the error is
+    ** reported.
     */
     if (code != TR_OK && table->scan.is_stored && tr_error_is_lasting(&err) && !tr_is_writing(db)) {
       table->is_broken = 1;
@@ -114,11 +117,11 @@ static int rename_table(sqlite3_vtab *vtab, const char *name) {
   return SQLITE_OK;
 }
 
-/* --- Methods that the two forms have each their own of -------------------------------------- */
+/* --- Methods that differ between the two forms --------------------------------------------- */
 
 /*
-** A broken table says so when it is read, not when that is planned: only a statement that runs
-** finds out that the schema has changed again, and that all is well now.
+** A broken table gives its error when it is read, not when the query is planned. Only a statement
+** that runs finds out that the schema has changed again and the table is no longer broken.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   if (((scan_table *)vtab)->is_broken) return SQLITE_OK;
@@ -174,7 +177,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
 int tr_register_byte_key_scan(tr_host *host) {
   static const sqlite3_module module = {
       .iVersion = 0,
-      .xCreate = connect, /* the same as xConnect: the table is also there without a CREATE */
+      .xCreate = connect, /* the same as xConnect: the table also exists without a CREATE */
       .xConnect = connect,
       .xBestIndex = best_index,
       .xDisconnect = disconnect,

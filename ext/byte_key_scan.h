@@ -1,10 +1,10 @@
 /*
-** What the two forms of byte_key_scan share.
+** What the two forms of byte_key_scan share. Private to byte_key_scan.
 **
 **   byte_key_scan.c         the module, and the form with a CREATE
 **   byte_key_scan_ad_hoc.c  byte_key_scan('t'), the form without
 **
-** Planning and walking the form with a CREATE is what ext/host/scan_table.h does.
+** ext/host/scan_table.h plans and walks the form with a CREATE.
 */
 #ifndef TR_EXT_BYTE_KEY_SCAN_H
 #define TR_EXT_BYTE_KEY_SCAN_H
@@ -14,24 +14,24 @@
 
 #define SCAN_FUNCTION "byte_key_scan"
 
-/* Clauses of the CREATE form, and what the ad hoc form takes as text. */
+/* The clauses of the CREATE form. The ad hoc form takes the same as text arguments. */
 enum { SCAN_KEY, SCAN_COLUMNS, SCAN_WHERE, SCAN_CLAUSES };
 extern const tr_module_syntax scan_syntax;
 
 typedef struct scan_table {
-  tr_scan_table scan; /* of the ad hoc form: host and db alone */
+  tr_scan_table scan; /* the ad hoc form has only host and db */
   int is_ad_hoc;
-  int is_broken;   /* its source is gone, or no longer fits: it can be dropped */
-  tr_error reason; /* of a broken one */
+  int is_broken;   /* the source is gone or no longer fits: the table can only be dropped */
+  tr_error reason; /* why it is broken */
 } scan_table;
 
-/* The ad hoc form's source, key, columns and where_terms. */
+/* How many arguments of the ad hoc form say what a row is: source, key, columns and where_terms. */
 #define SCAN_TEXT_ARGUMENTS 4
 
 typedef struct scan_cursor {
   tr_scan_cursor scan;
   tr_source_table source;  /* of the ad hoc form */
-  tr_kept_arguments texts; /* its first SCAN_TEXT_ARGUMENTS arguments, from source on */
+  tr_kept_arguments texts; /* the ad hoc form's first SCAN_TEXT_ARGUMENTS arguments */
 } scan_cursor;
 
 extern const char scan_ad_hoc_declaration[];

@@ -2,13 +2,14 @@
 ** byte_key_scan('t' [, key [, columns [, where_terms]]]): any table, without a CREATE, its rows as
 ** JSON.
 **
-** The arguments are texts as in the clauses of the CREATE form: 'user_id, at' for key(user_id, at).
-** The row is built by SQLite's own JSON functions, in the inner statement. Of what JSON has no word
-** for, a BLOB stands as its hexadecimal digits, an infinity as 9e999.
+** The arguments are texts with the syntax of the clauses of the CREATE form: 'user_id, at' means
+** key(user_id, at). The inner statement builds the row with SQLite's own JSON functions. JSON has
+** no BLOBs and no infinity: a BLOB becomes a string of hexadecimal digits, an infinity becomes
+** 9e999.
 **
-** Such a table belongs to nobody's schema and has no rowid of its own. Its rowid is a hash of the
-** byte key and of the arguments that say what a row is: SQLite tells by it which rows of the scans
-** for `columns = 'a' AND ... OR columns = 'b' AND ...` are the same.
+** The table has no rowid of its own. Its rowid is a hash of the byte key and of the arguments that
+** say what a row is. SQLite runs `columns = 'a' AND ... OR columns = 'b' AND ...` as several scans,
+** and tells by the rowid which of their rows are the same.
 */
 #include "byte_key_scan.h"
 
@@ -18,7 +19,7 @@
 enum {
   COLUMN_BYTE_KEY,
   COLUMN_ROW,
-  COLUMN_SOURCE, /* from here on arguments */
+  COLUMN_SOURCE, /* from here on: arguments */
   COLUMN_KEY,
   COLUMN_COLUMNS,
   COLUMN_WHERE,
@@ -39,12 +40,12 @@ const char scan_ad_hoc_declaration[] =
 /* --- Planning ----------------------------------------------------------------------------- */
 
 /*
-** idxNum is the mask of arguments that are given, in their order, then a bit for each of the terms
-** on byte_key that narrow the range, which come behind them.
+** idxNum is a mask with a bit for each argument that is given, in their order, and behind them a
+** bit for each kind of term on byte_key that narrows the range.
 */
 static const struct {
-  tr_operator op; /* what the range is cut by; SQLite looks at each row again */
-  double part;    /* of the rows, which it leaves */
+  tr_operator op; /* cuts the range; SQLite still checks every row */
+  double part;    /* share of the rows that is expected to be left */
 } key_terms[] = {{TR_GE, 0.25}, {TR_LE, 0.25}, {TR_EQ, 0.000001}};
 
 enum { KEY_TERMS = sizeof key_terms / sizeof key_terms[0] };
@@ -61,8 +62,9 @@ static int key_term_of(int constraint) {
 }
 
 /*
-** Fills `given` with the constraint that gives each argument, then each term; -1: none does. 0: an
-** argument is there whose value is not, in this order of joins.
+** Fills `given` with the constraint that gives each argument, then with that of each term on
+** byte_key; -1 if there is none. Returns 0 if an argument's value is not available in this order of
+** joins.
 */
 static int find_terms(const sqlite3_index_info *info, int *given) {
   for (int i = 0; i < ARGUMENTS + KEY_TERMS; i++) given[i] = -1;
@@ -80,8 +82,8 @@ static int find_terms(const sqlite3_index_info *info, int *given) {
 }
 
 /*
-** Whether the term has a list behind = (or may have: an older host does not tell), one scan for
-** each.
+** Whether the constraint is an IN, or may be one, since SQLite before 3.38 does not tell. SQLite
+** would then run one scan for each value of the list.
 */
 static int may_be_list(sqlite3_index_info *info, int i) {
   if (tr_in_lists_are_told()) return tr_is_in_list(info, i);
@@ -132,7 +134,7 @@ static tr_code append_member(const tr_source_table *source, int column, const ch
   return TR_OK;
 }
 
-/* The member for an item of columns(...). */
+/* Appends the member for an item of columns(...). */
 static tr_code append_chosen_member(const tr_source_table *source, const tr_argument *item,
                                     sqlite3_str *sql, tr_error *err) {
   const char *name = item->name != NULL ? item->name : item->literal;
@@ -146,8 +148,8 @@ static tr_code append_chosen_member(const tr_source_table *source, const tr_argu
 }
 
 /*
-** json_object takes some fifty members; wider rows are put together from the insides of several. No
-** member is an object itself, so trimming braces takes only the outer ones.
+** json_object() takes some fifty members. A wider row is the concatenation of several objects
+** without their braces. No member is an object itself, so trim() removes only the outer braces.
 */
 static tr_code append_row(const tr_source_table *source, const tr_argument_list *columns,
                           sqlite3_str *sql, tr_error *err) {
@@ -175,7 +177,7 @@ void scan_ad_hoc_close(scan_cursor *cursor) {
   tr_source_table_free(&cursor->source);
 }
 
-/* Reads what is given for a clause; without it `*value` stays empty. */
+/* Reads the argument for a clause. `*value` stays empty if it is not given. */
 static tr_code read_clause(sqlite3_value **arguments, int argument, int clause,
                            tr_clause_value *value, tr_error *err) {
   tr_bytes text;
@@ -219,7 +221,7 @@ static tr_code ready_reader(scan_cursor *cursor, sqlite3_value **arguments, tr_e
   if (code == TR_OK) {
     code = read_clause(arguments, COLUMN_WHERE - COLUMN_SOURCE, SCAN_WHERE, &where, err);
   }
-  /* The reader reads the source that it was made for: it goes first. */
+  /* The old reader uses cursor->source, so it is freed first. */
   tr_statement_reader_free(cursor->scan.inner.reader);
   cursor->scan.inner.reader = NULL;
   tr_source_table_free(&cursor->source);

@@ -1,22 +1,22 @@
 /*
-** counting_input: an arithmetic sequence as a table, lazily counted, paced if asked, and claimed
-** number by number from a range tracker if one is named.
+** counting_input: an arithmetic sequence as a table. The numbers are computed one by one, paced if
+** asked, and claimed from a range tracker if one is named.
 **
 **   SELECT value FROM counting_input(1000);            0 .. 999
 **   SELECT value FROM counting_input(100, 10, 5);      up_to, start, step
 **   SELECT value FROM counting_input WHERE rate = 10;  unbounded, ten a second
 **   SELECT value FROM counting_input(1000) WHERE tracker = 'w1';
 **
-** Three files. counting_input_plan.c is xBestIndex: which terms of a query are taken. A plan is a
-** string with a mark for each value that xFilter will be given. counting_input_request.c reads
-** those values. This one is the table and the scan.
+** Three files. counting_input_plan.c is xBestIndex: it decides which terms of a query are taken and
+** writes a plan, a string with a mark for each value that xFilter will be given.
+** counting_input_request.c reads those values. This file has the table and the scan.
 **
-** A scan is cut to size before it begins: all terms move the ends of a tr_counting_source, so that
-** a range, an OFFSET, a reversed order or the maximum costs the same as nothing. Then it is one of
+** Before a scan begins, all terms are applied to the ends of a tr_counting_source. So a range, an
+** OFFSET, a reversed order or max() costs nothing. The scan is then one of
 **   plain     value += step until last; nobody can split it, so nothing is claimed
-**   list      the numbers of an IN that lie in the sequence
-**   tracked   a tr_reader over the tracker: each number is claimed before it is shown
-** and any of them may have a pacing in front.
+**   list      the numbers of an IN that are in the sequence
+**   tracked   a tr_reader over the tracker: each number is claimed before it is returned
+** Each of them can be paced.
 */
 #include "surfaces.h"
 
@@ -41,11 +41,11 @@ typedef struct counting_table {
 
 typedef struct counting_cursor {
   sqlite3_vtab_cursor base;
-  /* The present row, and where a plain scan ends. */
+  /* The current value, and the last one of a plain scan. */
   int64_t value;
   int64_t step;
   int64_t last;
-  int is_plain; /* nothing but these three */
+  int is_plain; /* the scan needs only these three */
   int is_eof;
   /* The numbers of an IN, in the order of the scan. */
   int64_t *list;
@@ -60,7 +60,7 @@ typedef struct counting_cursor {
   int is_paced;
   tr_pacing pacing;
   /* The columns beside value. */
-  tr_value given[COUNTING_ARGUMENTS]; /* text lies in `texts` */
+  tr_value given[COUNTING_ARGUMENTS]; /* text is stored in `texts` */
   tr_buffer texts[COUNTING_ARGUMENTS];
   tr_value_expression *timestamp_expression;
   int has_timestamp; /* `timestamp` belongs to the row `timestamp_of` */
@@ -75,7 +75,7 @@ static tr_host *host_of(const counting_cursor *cursor) {
 
 /* --- Setting up a scan ---------------------------------------------------------------------- */
 
-/* The arguments as columns: text is copied. */
+/* Keeps the arguments for their columns. Text is copied. */
 static tr_code keep_arguments(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   for (int i = 0; i < COUNTING_ARGUMENTS; i++) {
     cursor->given[i] = r->given[i];
@@ -110,10 +110,10 @@ static int compare_integers(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* How many numbers of an IN are read between two looks at the interrupt. */
+/* How many numbers of an IN are read between two polls for an interrupt. */
 #define LIST_POLL 4096
 
-/* The numbers of `value IN (...)` that lie in `source`, ascending, each once. */
+/* Reads the numbers of `value IN (...)` that are in `source`: ascending, each once. */
 static tr_code read_list(counting_cursor *cursor, sqlite3_value *in,
                          const tr_counting_source *source, tr_error *err) {
   size_t capacity = 0, size = 0;
@@ -148,7 +148,7 @@ static tr_code read_list(counting_cursor *cursor, sqlite3_value *in,
   return TR_OK;
 }
 
-/* The list as the scan goes through it: the other way round if asked, without what OFFSET skips. */
+/* Puts the list into the order of the scan and applies OFFSET and LIMIT. */
 static void arrange_list(counting_cursor *cursor, int is_down, uint64_t offset, int64_t limit) {
   int64_t *list = cursor->list;
   for (size_t i = 0, j = cursor->list_size; is_down && i + 1 < j; i++) {
@@ -163,13 +163,13 @@ static void arrange_list(counting_cursor *cursor, int is_down, uint64_t offset, 
   }
 }
 
-/* A scan that nobody can split: every term cuts the sequence. */
+/* Begins a scan without a tracker. Nobody can split it, so every term cuts the sequence at once. */
 static tr_code begin_untracked(counting_cursor *cursor, const counting_request *r, int order,
                                tr_error *err) {
   tr_counting_source source;
   tr_code code = counting_request_source(r, &source, err);
   if (code != TR_OK) return code;
-  /* The table has its first max_records rows, whatever the query then asks of them. */
+  /* max_records limits the table itself, so it is applied before the terms of the query. */
   if (counting_request_has(r, COUNTING_MAX_RECORDS)) {
     tr_counting_source_take(&source, (uint64_t)r->given[COUNTING_MAX_RECORDS].integer);
   }
@@ -194,13 +194,13 @@ static tr_code begin_untracked(counting_cursor *cursor, const counting_request *
   return TR_OK;
 }
 
-/* A reference to the tracker `name`, opened over `range` unless it is open. */
+/* Finds the tracker `name`, or opens it over `range`. The caller releases it. */
 static tr_code find_or_open(tr_tracker_registry *trackers, const tr_value *name,
                             const tr_offset_range *range, tr_named_tracker **tracker,
                             tr_error *err) {
   tr_restriction restriction = {.kind = TR_INTEGERS, .integers = *range};
   tr_error reason;
-  /* Twice: between not finding a shared name and opening it, another connection may open it. */
+  /* Two attempts: another connection may open a shared name after we did not find it. */
   for (int attempt = 0; attempt < 2; attempt++) {
     *tracker = tr_tracker_registry_find(trackers, name->bytes, &reason);
     if (*tracker != NULL) return TR_OK;
@@ -210,7 +210,7 @@ static tr_code find_or_open(tr_tracker_registry *trackers, const tr_value *name,
   return tr_argument_refused(err, COUNTING_FUNCTION, "tracker", name, &reason);
 }
 
-/* What of `source` the tracker still has to give: its restriction behind the last attempt. */
+/* Cuts `source` to what the tracker has left: its restriction, behind the last attempt. */
 static tr_code cut_to_tracker(tr_tracker *tracker, tr_counting_source *source, tr_error *err) {
   tr_restriction left;
   tr_code code = tr_tracker_current_restriction(tracker, &left, err);
@@ -225,7 +225,7 @@ static tr_code cut_to_tracker(tr_tracker *tracker, tr_counting_source *source, t
   return TR_OK;
 }
 
-/* A scan that claims each number. */
+/* Begins a scan that claims each number. */
 static tr_code begin_tracked(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   const tr_value *name = &r->given[COUNTING_TRACKER];
   tr_counting_source source;
@@ -267,10 +267,10 @@ static tr_code clock_wait_until(void *interrupt, int64_t time, tr_error *err) {
   return tr_interrupt_sleep_until(interrupt, time, err);
 }
 
-/* A gate in front of the scan, where the arguments ask for one. */
+/* Begins pacing, if the arguments ask for it. */
 static tr_code begin_pacing(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   int has_rate = counting_request_has(r, COUNTING_RATE) || counting_request_has(r, COUNTING_PERIOD);
-  /* An untracked scan was cut to max_records already. */
+  /* begin_untracked has already applied max_records. */
   int64_t max_records =
       cursor->tracker == NULL ? -1 : counting_request_integer(r, COUNTING_MAX_RECORDS, -1);
   tr_pace pace = {
@@ -286,7 +286,7 @@ static tr_code begin_pacing(counting_cursor *cursor, const counting_request *r, 
   return tr_pacing_init(&cursor->pacing, &pace, clock, err);
 }
 
-/* The text of timestamp_expr, compiled; kept as long as the scans of a cursor ask for the same. */
+/* Compiles timestamp_expr, unless the last scan of this cursor had the same text. */
 static tr_code begin_timestamps(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   const tr_value *text = &r->given[COUNTING_TIMESTAMP_EXPR];
   cursor->has_timestamp = 0;
@@ -307,7 +307,7 @@ static tr_code begin_timestamps(counting_cursor *cursor, const counting_request 
 
 /* --- Moving --------------------------------------------------------------------------------- */
 
-/* The next number that the tracker lets us have: 1 in cursor->value, 0 the end, -1 failed. */
+/* Claims the next number. 1: it is in cursor->value. 0: the scan ends. -1: failed. */
 static int next_claimed(counting_cursor *cursor, tr_error *err) {
   int moved = cursor->is_started ? tr_reader_advance(&cursor->reader, err)
                                  : tr_reader_start(&cursor->reader, err);
@@ -319,20 +319,20 @@ static int next_claimed(counting_cursor *cursor, tr_error *err) {
   return 1;
 }
 
-/* 1 if there is another number, as far as can be told without a tracker's word. */
+/* Whether there is another number. With a tracker this is only a first look: the claim may fail. */
 static int is_more(const counting_cursor *cursor, int is_first) {
   if (cursor->tracker != NULL) return !cursor->reader_cursor.rest.is_empty;
   if (cursor->list != NULL) return cursor->list_next < cursor->list_size;
   return is_first || cursor->value != cursor->last;
 }
 
-/* Moves a scan that is not plain; the first row of an untracked sequence is there already. */
+/* Moves a scan that is not plain. The first number of an untracked sequence is already set. */
 static int move(counting_cursor *cursor, int is_first) {
   tr_error err;
   int has_row = is_more(cursor, is_first);
   if (has_row && cursor->is_paced) has_row = tr_pacing_admit(&cursor->pacing, &err);
   if (cursor->tracker != NULL && (has_row == 1 || cursor->reader_cursor.rest.is_empty)) {
-    /* Without another number too: the reader then claims the end. */
+    /* Even when no number is left, so that the reader claims the end. */
     has_row = next_claimed(cursor, &err);
   } else if (has_row == 1 && cursor->list != NULL) {
     cursor->value = cursor->list[cursor->list_next++];
@@ -386,7 +386,7 @@ static int64_t milliseconds_now(void) {
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* The present row's timestamp, taken once. */
+/* Takes the timestamp of the current row, once. */
 static tr_code take_timestamp(counting_cursor *cursor, tr_error *err) {
   if (cursor->has_timestamp && cursor->timestamp_of == cursor->value) return TR_OK;
   tr_value timestamp = tr_value_integer(0);
@@ -444,7 +444,7 @@ static int counting_eof(sqlite3_vtab_cursor *base) {
   return ((counting_cursor *)base)->is_eof;
 }
 
-/* Unique within a scan, and the same in the next. */
+/* The value: unique within a scan, and the same row has the same rowid in every scan. */
 static int counting_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
   *rowid = ((counting_cursor *)base)->value;
   return SQLITE_OK;

@@ -1,14 +1,17 @@
 /*
 ** xBestIndex of counting_input: which terms of a query are taken, and what the scan will cost.
 **
-** Every term that is taken is applied exactly, so SQLite never looks at it again (omit). What is
-** not taken, SQLite checks row by row; then LIMIT and OFFSET are SQLite's too, for they count what
-** is left. (They also are while `value >= ...` compares with a parameter: see take_value_term.)
+** Every term that is taken is applied exactly, so SQLite need not check it (omit). SQLite checks
+** the other terms row by row. LIMIT and OFFSET count the rows that pass all terms, so they are
+** taken only if every other term is. They are left to SQLite, too, if `value >= ?` may be part of a
+** row value (see take_value_term).
 **
-** Two arguments make the scan's own order and length matter, and take less: with `tracker` numbers
-** are claimed one by one in the sequence's direction, so the order cannot be turned, nothing is
-** skipped by OFFSET without a claim, and a join or an IN that starts the scan anew for each value
-** gets no terms to start with; with `max_read_time` the rows that count are those that come first.
+** Two arguments make the scan's own order and length matter. With them, fewer terms are taken.
+** - With `tracker`, numbers are claimed one by one in the direction of the sequence. So the order
+**   cannot be reversed, and nothing can be skipped by OFFSET without a claim. An IN on value, which
+**   might start the scan anew for each of its numbers, is left to SQLite.
+** - With `max_read_time`, the rows are those that come first, so neither order nor LIMIT may change
+**   which these are.
 */
 #include "counting_input_plan.h"
 
@@ -17,13 +20,15 @@
 #include "host/key_constraints.h"
 #include "reader/counting_source.h"
 
-/* Guesses where a query has a parameter or another table's column. */
+/* Guesses for where a query has a parameter or the column of another table. */
 #define UNKNOWN_END_ROWS 1000.0
 #define UNKNOWN_BOUND_SHARE 4.0
 #define LIST_ROWS 25.0
 
-/* A scan by tracker is never so long that a query which names trackers goes without:
-** tr_hidden_arguments_weigh. */
+/*
+** The most rows that are estimated for a scan with a tracker. A query that names trackers must not
+** find a scan without them cheaper: see tr_hidden_arguments_weigh.
+*/
 #define TRACKED_ROWS 1e6
 
 static const struct {
@@ -59,14 +64,14 @@ static char mark_of_operator(int op) {
 typedef struct plan {
   sqlite3_index_info *info;
   sqlite3_str *marks;
-  int taken;                           /* values that xFilter will be given */
+  int taken;                           /* how many values xFilter will be given */
   int argument_at[COUNTING_ARGUMENTS]; /* the constraint that gives the argument, or -1 */
-  int has_left_term;                   /* something is left for SQLite to check */
-  int has_repeated_scan;               /* an argument is an IN: one scan for each */
-  int is_one_row;                      /* value = ... */
+  int has_left_term;                   /* some term is left for SQLite to check */
+  int has_repeated_scan; /* an argument comes from an IN: one scan for each of its values */
+  int is_one_row;        /* value = ... */
   int has_list;
-  int unknown_bounds;  /* terms on value whose right side is not known yet */
-  int may_have_vector; /* one of them may be a row value */
+  int unknown_bounds;  /* terms on value whose right side is not known while planning */
+  int may_have_vector; /* one of those may be part of a row value */
   tr_integer_bounds bounds;
 } plan;
 
@@ -85,8 +90,8 @@ static int is_limit(int op) {
 }
 
 /*
-** Arguments: the first `=` on each hidden column. SQLITE_CONSTRAINT: one comes from a table that
-** this plan reads later, and without it the result would be another.
+** Takes the arguments: the first `=` on each hidden column. SQLITE_CONSTRAINT: an argument comes
+** from a table that this plan reads later. A scan without it would give another result.
 */
 static int take_arguments(plan *p) {
   for (int i = 0; i < COUNTING_ARGUMENTS; i++) p->argument_at[i] = -1;
@@ -103,14 +108,14 @@ static int take_arguments(plan *p) {
   return SQLITE_OK;
 }
 
-/* One term on value (or the rowid, which is the same). 0: left to SQLite. */
+/* Takes a term on value (or on the rowid, which is the same). Returns 0 if it is left to SQLite. */
 static int take_value_term(plan *p, int i) {
   const struct sqlite3_index_constraint *term = &p->info->aConstraint[i];
   char mark = mark_of_operator(term->op);
   if (!term->usable || mark == '\0') return 0;
   /*
-  ** No number is in the range of a pattern that SQLite makes one for; the upper limit is for SQLite
-  ** alone.
+  ** SQLite adds a range of texts to LIKE and GLOB: value >= 'A' AND value < 'b'. No number is in
+  ** such a range, and its upper limit must be left to SQLite (host/key_constraints.h).
   */
   if (tr_in_lists_are_told() && tr_constraint_may_be_of_pattern(p->info, i)) return 0;
   if (term->op == SQLITE_INDEX_CONSTRAINT_EQ) {
@@ -132,9 +137,9 @@ static int take_value_term(plan *p, int i) {
   } else {
     p->unknown_bounds++;
     /*
-    ** SQLite shows `(value, x) > (?, ?)` as value >= ?, and looks at the rows again itself. It
-    ** cannot be told from a plain value >= ?, and where a row may still be dropped, LIMIT is not
-    ** ours.
+    ** SQLite offers `(value, x) > (?, ?)` as value >= ?, and checks the rows again itself. We
+    ** cannot tell it from a plain value >= ?. If SQLite may still drop rows, LIMIT must not be
+    ** taken.
     */
     if (term->op == SQLITE_INDEX_CONSTRAINT_LE || term->op == SQLITE_INDEX_CONSTRAINT_GE) {
       p->may_have_vector = 1;
@@ -161,7 +166,7 @@ static int64_t constant_integer(const plan *p, int constraint, int64_t otherwise
 }
 
 /*
-** The order that value alone decides: it is unique, so what follows it in ORDER BY changes nothing.
+** Takes an ORDER BY that begins with value. Values are unique, so the rest of it changes nothing.
 */
 static int take_order(plan *p) {
   sqlite3_index_info *info = p->info;
@@ -179,9 +184,10 @@ static int take_order(plan *p) {
 }
 
 /*
-** Whether there is a term that we are not shown, as `value > value % 7`. SQLite offers LIMIT and
-** OFFSET beside such a one, from 3.38 on to 3.50 at least (3.53 does not), and looks at it behind
-** us, where rows are missing by then. What is shown has its place among all terms.
+** Whether the query has a term that SQLite does not show us, such as `value > value % 7`. SQLite
+** 3.38 to at least 3.50 (but not 3.53) offers LIMIT and OFFSET even then, and checks the hidden
+** term only on the rows that we return. If we applied LIMIT, rows would be missing. Each term that
+** we are shown has its number among all terms, so a gap in the numbers gives a hidden one away.
 */
 static int has_hidden_term(const sqlite3_index_info *info) {
   if (sqlite3_libversion_number() >= 3053000) return 0;
@@ -193,7 +199,7 @@ static int has_hidden_term(const sqlite3_index_info *info) {
   return count > info->nConstraint;
 }
 
-/* LIMIT and OFFSET, which count what all other terms leave, in the order that was asked for. */
+/* Takes LIMIT and OFFSET, which count what all other terms leave, in the order of ORDER BY. */
 static void take_limits(plan *p) {
   int limit = -1, offset = -1;
   for (int i = 0; i < p->info->nConstraint; i++) {
@@ -216,7 +222,7 @@ static void take_limits(plan *p) {
 
 /* --- What it will cost ---------------------------------------------------------------------- */
 
-/* Exact where the query's constants say it, else a guess on the large side. */
+/* Exact if the query gives all values as constants, else a guess on the large side. */
 static double estimate_rows(const plan *p) {
   int knows_up_to, knows_start, knows_step, knows_max_records;
   int64_t up_to = constant_integer(p, p->argument_at[COUNTING_UP_TO], 0, &knows_up_to);
@@ -224,7 +230,7 @@ static double estimate_rows(const plan *p) {
   int64_t step = constant_integer(p, p->argument_at[COUNTING_STEP], 1, &knows_step);
   int64_t max_records =
       constant_integer(p, p->argument_at[COUNTING_MAX_RECORDS], -1, &knows_max_records);
-  /* With a tracker no term makes a scan shorter: two scans for an OR must cost more than one. */
+  /* With a tracker no term makes the scan shorter: two scans for an OR must cost more than one. */
   int is_cut = !is_given(p, COUNTING_TRACKER);
   if (p->is_one_row && is_cut) return 1;
   tr_counting_source source;
@@ -236,7 +242,10 @@ static double estimate_rows(const plan *p) {
     tr_counting_source_take(&source, (uint64_t)max_records);
   if (is_cut) tr_counting_source_restrict(&source, p->bounds.low, p->bounds.high);
   double rows = (double)tr_counting_source_count(&source);
-  /* Most likely the side of an OR, and the end is given beside that. */
+  /*
+  ** The query gives up_to, but not to this plan. Most likely this is the side of an OR, and up_to
+  ** is given beside the OR.
+  */
   int may_have_end =
       tr_hidden_argument_is_missing(p->info, COUNTING_FIRST_ARGUMENT + COUNTING_UP_TO);
   int knows_all = knows_up_to && knows_start && knows_step && knows_max_records;

@@ -1,12 +1,12 @@
 /*
-** What counting_input's xBestIndex tells its xFilter, and the columns that both know.
+** The plan that counting_input's xBestIndex makes for its xFilter, and the columns that both know.
 **
-** A plan is idxStr: one mark for each value that xFilter is given, in that order:
+** idxStr has one mark for each value that xFilter is given, in that order:
 **   a .. j      an argument, in the order of the hidden columns
 **   = < ( > )   value =, <, <=, >, >=
 **   I           value IN, all of it at once
 **   L O         LIMIT, OFFSET
-** and idxNum, the order in which rows must come.
+** idxNum is the order in which rows must come (COUNTING_ORDER_...).
 **
 ** Private to counting_input. Thread-safety: as SQLite's for one connection.
 */
@@ -41,9 +41,9 @@ enum { COUNTING_ORDER_NONE, COUNTING_ORDER_UP, COUNTING_ORDER_DOWN };
 #define COUNTING_PLAN_LIMIT 'L'
 #define COUNTING_PLAN_OFFSET 'O'
 
-/* The argument that a mark stands for, or -1. */
+/* The argument that a mark means, or -1. */
 int counting_plan_argument(char mark);
-/* The operator (SQLITE_INDEX_CONSTRAINT_...) of a mark for a term on value, or 0. */
+/* The operator (SQLITE_INDEX_CONSTRAINT_...) that a mark for a term on value means, or 0. */
 int counting_plan_operator(char mark);
 
 int counting_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);

@@ -1,5 +1,5 @@
 /*
-** Arguments by tables: names; type, and the least that makes sense.
+** Reads the arguments by two tables: one has their names, the other their types and least values.
 */
 #include "counting_input_request.h"
 
@@ -40,7 +40,7 @@ static const struct {
     [COUNTING_RESTRICTION] = {ARGUMENT_TEXT, 0, NULL},
 };
 
-/* A value as seconds; only of numbers. */
+/* The number of seconds. `value` is an INTEGER or a REAL. */
 static double seconds_of(const tr_value *value) {
   return value->type == TR_REAL ? value->real : (double)value->integer;
 }
@@ -107,7 +107,7 @@ int64_t counting_request_nanoseconds(const counting_request *r, int argument, in
   return nanoseconds < 0x1p63 ? (int64_t)nanoseconds : INT64_MAX;
 }
 
-/* The argument `restriction`, which must be a range of integers. */
+/* Reads the argument `restriction`, which must be a range of integers. */
 static tr_code read_restriction(const counting_request *r, tr_restriction *restriction,
                                 tr_error *err) {
   const tr_value *given = &r->given[COUNTING_RESTRICTION];

@@ -1,12 +1,13 @@
 /*
-** scan_splits(table, n [, key]) -> rows (ordinal, restriction, rows): restrictions that hold every
-** row of the table once, and whose numbers of rows differ by at most one.
+** scan_splits(table, n [, key]) -> rows (ordinal, restriction, rows): at most n restrictions that
+** together contain every row of the table exactly once. Their numbers of rows differ by at most
+** one.
 **
-** How it works. The rows are counted (SQLite counts the entries of the narrowest index without
-** looking at them), then the key's index, or the table where the key is its own order, is walked
-** once, and the keys where a piece begins are kept. An open statement holds the snapshot, so that
-** both see the same rows. The first piece begins at the lowest key and the last has no end: rows
-** that come later have their place, too.
+** How it works. First the rows are counted: SQLite counts the entries of the narrowest index
+** without looking at them. Then the key's index is walked once (or the table, if the key is its own
+** order), and the keys where a piece begins are kept. An open statement holds the snapshot, so that
+** both see the same rows. The first piece begins at the lowest possible key and the last has no
+** end, so rows that are inserted later are in a piece, too.
 */
 #include "surfaces.h"
 
@@ -17,14 +18,14 @@
 
 static const char function_name[] = "scan_splits";
 
-/* No more pieces: each is a row held in memory. */
+/* The most pieces: each is a row held in memory. */
 #define MAX_PIECES 1000000
 
-/* The third argument is read as the clause key(...) is. */
+/* The third argument has the syntax of the clause key(...). */
 static const tr_clause clauses[] = {{.name = "key", .form = TR_CLAUSE_LIST}};
 static const tr_module_syntax syntax = {function_name, clauses, 1, 0};
 
-/* What is at hand while the pieces are made. */
+/* The state of one call. */
 typedef struct split_work {
   sqlite3 *db;
   tr_source_table source;
@@ -72,7 +73,10 @@ static tr_code count_rows(split_work *work, int64_t *count, tr_error *err) {
   return code;
 }
 
-/* Gives the piece that ends at `end`, the first key of the next one; the next begins there. */
+/*
+** Appends the row of the piece that ends at `end`, the first key of the next piece. `work->piece`
+** then begins there.
+*/
 static tr_code give_piece(split_work *work, int64_t ordinal, tr_bytes end, int64_t rows,
                           tr_error *err) {
   tr_code code = tr_buffer_set(&work->piece.end, end, err);
@@ -105,7 +109,10 @@ static tr_code walk(split_work *work, int64_t n, int64_t count, tr_error *err) {
     int64_t begin = begin_of(i - 1, n, count);
     int64_t end = begin_of(i, n, count);
     tr_bytes bound = none;
-    /* The first row is met even where all are one piece: what cannot be a key lies there. */
+    /*
+    ** Read the first row even if it needs no bound. A value that cannot be a key sorts first, and
+    ** meeting it is an error.
+    */
     for (; (i < n || row == 0) && row <= end && code == TR_OK; row++) {
       int has_row = tr_statement_reader_next(work->reader, &position, err);
       if (has_row < 0) code = err->code;
