@@ -1,8 +1,8 @@
 /*
 ** tranche_version() and tranche_debug(): what is loaded.
 **
-** tranche_debug() is a JSON object: version, commit and build flags of the extension, the SQLite it
-** runs in, and the names that were left alone because the connection had them already.
+** tranche_debug() is a JSON object: version, commit and build flags of the extension, the version
+** of SQLite, and the names that were left alone because the connection already had them.
 */
 #include "surfaces.h"
 

@@ -7,12 +7,12 @@
 **   extract_output(blob [, argument])  the output of one
 **   describe_accumulator(blob)         what it is, as JSON
 **
-** An aggregate's context is a binding and its state. The binding is made at the first row, because
-** SQL gives constant arguments row by row; they must then stay the same. Where no row came at all,
-** the function's arguments are not known, and the output is the one of an empty accumulator.
+** The context of an aggregate is a binding and its state. The binding is made at the first row,
+** because SQLite passes constant arguments with every row; it is an error if they change. If there
+** is no row, the arguments are not known, and the output is that of an empty accumulator.
 **
-** A function that can take rows back exactly is a window function; of any other SQLite says itself
-** that it may not be used as one.
+** A function that can exactly take rows back is also a window function. For any other, SQLite
+** itself says that it may not be used as one.
 */
 #include "surfaces.h"
 
@@ -20,16 +20,16 @@
 
 #include "combine/accumulator.h"
 
-/* What SQLite keeps for a group. It comes as zeros: not bound. */
+/* The context that SQLite keeps for a group. It is all zero at first, which means: not bound. */
 typedef struct aggregate {
   tr_combine combine; /* fn is NULL until the first row */
-  int has_constants;  /* whether there are arguments that must not change */
+  int has_constants;  /* whether there are arguments that must be the same for all rows */
   uint64_t state[];
 } aggregate;
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* SQLite gives no bytes where it could not convert or copy them. */
+/* SQLite returns a null pointer if it could not convert or copy the bytes. */
 static int is_out_of_memory(const tr_value *value, sqlite3_value *from) {
   if (value->type < TR_TEXT || value->bytes.data != NULL) return 0;
   return value->type == TR_TEXT || sqlite3_value_bytes(from) > 0;
@@ -106,7 +106,7 @@ static void step_accumulator(sqlite3_context *context, int count, sqlite3_value 
   step(context, count, from, tr_combine_bind_accumulator);
 }
 
-/* Takes a row back that left the window's frame. */
+/* Takes back a row that has left the frame of the window. */
 static void inverse(sqlite3_context *context, int count, sqlite3_value **from) {
   const tr_combine_fn *fn = tr_function_data(context);
   aggregate *group = sqlite3_aggregate_context(context, 0);
@@ -130,7 +130,7 @@ static void give_output(sqlite3_context *context, tr_code code, const tr_combine
   if (output->is_json) sqlite3_result_subtype(context, TR_JSON_SUBTYPE);
 }
 
-/* The group so far, or NULL if there was no row that could be added. */
+/* The group, or NULL if it was never bound: there was no row, or the first one failed. */
 static aggregate *group_of(sqlite3_context *context) {
   aggregate *group = sqlite3_aggregate_context(context, 0);
   return group != NULL && group->combine.fn != NULL ? group : NULL;
@@ -263,7 +263,7 @@ static void describe_accumulator(sqlite3_context *context, int count, sqlite3_va
 
 /* --- registering ---------------------------------------------------------------------------- */
 
-/* The two faces of each combine function. */
+/* Each combine function is registered twice: as an aggregate, and for its accumulator. */
 static const struct {
   const char *suffix;
   int is_accumulator;

@@ -1,12 +1,12 @@
 /*
 ** The entry point: registers every surface on the connection that loads us.
 **
-** Loaded (`.load ./tranche`, sqlite3_load_extension) SQLite calls sqlite3_tranche_init with its
-** table of functions. Linked statically (-DSQLITE_CORE) the program calls
-** sqlite3_auto_extension((void (*)(void))sqlite3_tranche_init), or the function itself for one
-** connection with a NULL table. It is the only name that we export.
+** When the extension is loaded (`.load ./tranche`, sqlite3_load_extension), SQLite calls
+** sqlite3_tranche_init with its table of functions. A program that links us statically
+** (-DSQLITE_CORE) calls sqlite3_auto_extension((void (*)(void))sqlite3_tranche_init), or, for one
+** connection, the function itself with a NULL table. No other name is exported.
 **
-** A surface that fails to register (out of memory) fails the load as a whole.
+** If a surface cannot be registered (out of memory), the load fails as a whole.
 */
 #define TR_DEFINES_SQLITE_API
 #include "surfaces.h"
@@ -23,8 +23,8 @@ static void use_table(const sqlite3_api_routines *api) {
 SQLITE_EXTENSION_INIT1
 
 /*
-** Keeps SQLite's table for all later calls. Connections may load us from several threads at once:
-** the table is written once, under a mutex, so that no thread reads it while another writes.
+** Keeps SQLite's table for all later calls. Several threads may load us at once, each for its own
+** connection. So the table is written once, under a mutex, and no thread reads it during the write.
 */
 static void use_table(const sqlite3_api_routines *api) {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -36,7 +36,7 @@ static void use_table(const sqlite3_api_routines *api) {
 }
 #endif
 
-/* The oldest SQLite that has all that the surfaces need unconditionally: DIRECTONLY, INNOCUOUS. */
+/* The oldest SQLite that has what every surface needs: DIRECTONLY and INNOCUOUS. */
 #define OLDEST_SQLITE 3031000
 
 static int (*const surfaces[])(tr_host *) = {

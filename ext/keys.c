@@ -10,8 +10,8 @@
 **   range_fraction(r, k)      -> how far k lies into r, 0 to 1
 **   range_split(r, n)         -> rows (ordinal, restriction): up to n pieces that are r together
 **
-** A NULL argument gives NULL (or no rows), except to byte_key, where NULL is a value like any
-** other. A key is a BLOB, or TEXT standing for its UTF-8 bytes; in a restriction of integers, an
+** A NULL argument gives NULL (or no rows). Only byte_key takes NULL as a value like any other. A
+** key is a BLOB, or TEXT, which means its UTF-8 bytes. In a restriction of integers a key is an
 ** integer.
 */
 #include "surfaces.h"
@@ -25,12 +25,12 @@
 #define MAX_PIECES 1000000
 
 /*
-** Longer keys are not measured: one answer would take many milliseconds in which nobody can
-** interrupt. They can be compared, claimed and scanned.
+** The longest key that is measured. A longer one would take many milliseconds without a chance to
+** interrupt. It can still be compared, claimed and scanned.
 */
 #define MAX_MEASURED_SIZE 1048576
 
-/* Between two looks for an interrupt. */
+/* The time between two polls for an interrupt. */
 #define POLL_NANOSECONDS 1000000
 
 static tr_code check_measurable(const char *function, const char *argument, sqlite3_value *value,
@@ -156,8 +156,8 @@ static void offset_range(sqlite3_context *context, int argc, sqlite3_value **arg
 }
 
 /*
-** range_contains and range_fraction: both read a restriction and a position in it. The table
-** entry's data tells which one is called.
+** range_contains and range_fraction both read a restriction and a position in it. The function's
+** data says which one is called.
 */
 typedef struct position_question {
   const char *name;
@@ -250,7 +250,7 @@ static void range_interpolate(sqlite3_context *context, int argc, sqlite3_value 
   tr_restriction_free(&restriction);
 }
 
-/* What range_split's emit needs to number the pieces, and to be stopped among many. */
+/* The state of emit_piece: it numbers the pieces, and can be interrupted if there are many. */
 typedef struct split_rows {
   tr_row_list *rows;
   int64_t ordinal;

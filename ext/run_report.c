@@ -1,5 +1,6 @@
 /*
-** tranche_last_run() and tranche_progress: what group_by_fields did, and what it is doing.
+** tranche_last_run() and tranche_progress: what the last group_by_fields of the connection did, and
+** what the runs in this process are doing.
 */
 #include "run_report.h"
 
@@ -68,7 +69,7 @@ void tr_running_remove(tr_running *running) {
   pthread_mutex_unlock(&list_mutex);
 }
 
-/* What can be said of a run at this moment. The time left is a guess, -1 until there is one. */
+/* The state of a run at this moment. The time left is a guess, and -1 until there is one. */
 typedef struct running_state {
   tr_worker_progress progress;
   double rows_per_second;

@@ -1,13 +1,13 @@
 /*
 ** Accumulators as sketches that other engines read, and back.
 **
-**   sketch_of(accumulator)               -> BLOB in Apache DataSketches' binary form
+**   sketch_of(accumulator)               -> BLOB in the binary form of Apache DataSketches
 **   accumulator_of(sketch, kind [, n])   -> accumulator of such a BLOB
 **
-** `kind` is the function whose accumulator it becomes, with the type of the items where the bytes
-** do not tell: 'approx_count_distinct', 'approx_quantile', 'approx_quantiles text',
-** 'approx_top_count integer' (combine/sketch.h has them all); `n` is the function's own. A NULL
-** accumulator or sketch gives NULL.
+** `kind` is the function whose accumulator is made, followed by the type of the items if the bytes
+** do not tell it: 'approx_count_distinct', 'approx_quantile', 'approx_quantiles text',
+** 'approx_top_count integer' (combine/sketch.h has them all). `n` is the function's own argument. A
+** NULL accumulator or sketch gives NULL.
 */
 #include "surfaces.h"
 
@@ -50,7 +50,7 @@ static tr_code kind_error(tr_bytes name, tr_error *err) {
   return TR_INVALID_ARGUMENT;
 }
 
-/* Whether there is an n is up to the kind. */
+/* Checks that there is an n where the kind needs one, and only there. */
 static tr_code check_count(const tr_combine_fn *fn, int count, sqlite3_value **from,
                            tr_error *err) {
   int least, most;
@@ -66,7 +66,7 @@ static tr_code check_count(const tr_combine_fn *fn, int count, sqlite3_value **f
   return TR_OK;
 }
 
-/* The kind, and a binding of its function with its own n, if it has one. */
+/* Reads the kind, and binds its function with n, if that is given. */
 static tr_code bind_kind(int count, sqlite3_value **from, const tr_sketch_kind **kind,
                          tr_combine *combine, tr_error *err) {
   tr_bytes name;

@@ -1,7 +1,6 @@
 /*
-** The SQL surfaces: one function each, which registers what the surface has on the host's
-** connection and returns a SQLite code. The listing is the table of contents of ext/; extension.c
-** calls them all.
+** The SQL surfaces. Each has one function, which registers it on the host's connection and returns
+** a SQLite code. extension.c calls them all. This list is the table of contents of ext/.
 */
 #ifndef TR_EXT_SURFACES_H
 #define TR_EXT_SURFACES_H

@@ -11,10 +11,11 @@
 **   tracker_close(name)                  -> 1
 **   range_trackers                       -> a row for each tracker that the connection sees
 **
-** All are DIRECTONLY: they change, or show, what other statements and threads are doing. Names that
-** begin with `shared:` are one for the process (ext/host/tracker_registry.h).
+** All are DIRECTONLY: they change or show what other statements and threads are doing. A name that
+** begins with `shared:` is known to the whole process (ext/host/tracker_registry.h).
 **
-** Most are one call on a found tracker: a table says which, and `on_tracker` does the rest.
+** Most functions are one call on an open tracker. The table `calls` lists them; on_tracker finds
+** the tracker, calls and reports errors.
 */
 #include "surfaces.h"
 
@@ -26,8 +27,8 @@
 /* --- Calls on one tracker ------------------------------------------------------------------ */
 
 /*
-** One function on an open tracker: gives its result to `context`, or fills `err` with a text that
-** does not name the function yet. `argument` is the second SQL argument, or NULL.
+** A function on an open tracker. `call` sets the result of `context` or fills `err`, whose message
+** need not name the function. `argument` is the second SQL argument, or NULL.
 */
 typedef struct tracker_call {
   const char *name;
@@ -91,7 +92,7 @@ static tr_code call_try_split(const char *function, tr_tracker *tracker, sqlite3
   tr_restriction residual;
   int is_split = tr_tracker_try_split(tracker, fraction, &residual, err);
   if (is_split < 0) return err->code;
-  if (is_split == 0) return TR_OK; /* no result set: NULL */
+  if (is_split == 0) return TR_OK; /* refused: the result stays NULL */
   code = give_restriction(&residual, context, err);
   tr_restriction_free(&residual);
   return code;
@@ -204,7 +205,7 @@ static void tracker_close(sqlite3_context *context, int argc, sqlite3_value **ar
 
 /* --- range_trackers -------------------------------------------------------------------------- */
 
-/* A position for a row: NULL where there is none; what a key needs lies in `key`. */
+/* A position as a column's value, NULL if there is none. A byte key is borrowed from `key`. */
 static tr_value position_value(tr_restriction_kind kind, int has_position, const tr_buffer *key,
                                int64_t offset) {
   if (!has_position) return tr_value_null();

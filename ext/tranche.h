@@ -1,6 +1,6 @@
 /*
-** tranche for programs that link SQLite themselves and want the extension in it, without a file to
-** load:
+** tranche for programs that link SQLite themselves and want to contain the extension, without a
+** file to load:
 **
 **   #include <sqlite3.h>
 **   #include <tranche.h>
@@ -9,7 +9,7 @@
 **   sqlite3_tranche_init(db, &message, NULL);                      or for this one
 **
 ** Link with libtranche.a, SQLite, the maths library and threads (`pkg-config --libs --static
-** tranche`). A program that loads tranche.so at run time needs no header.
+** tranche`). A program that loads tranche.so at run time does not need this header.
 */
 #ifndef TRANCHE_H
 #define TRANCHE_H
@@ -24,9 +24,9 @@ struct sqlite3;
 struct sqlite3_api_routines;
 
 /*
-** Registers every function and module on `db`. Returns a SQLite code; on failure `*message` may be
-** set, to be released with sqlite3_free. `api` is SQLite's table of functions when SQLite itself
-** loads us, and NULL in a static link.
+** Registers every function and module on `db`. Returns a SQLite code. On failure `*message` may be
+** set; the caller frees it with sqlite3_free. `api` is SQLite's table of functions when SQLite
+** itself loads us, and NULL in a static link.
 */
 int sqlite3_tranche_init(struct sqlite3 *db, char **message,
                          const struct sqlite3_api_routines *api);
