@@ -1,14 +1,14 @@
 /*
-** From the decision to the groups.
+** Decides whether a plan runs on several threads, and runs it.
 **
-** The caller's thread does not read: it sees to the workers, asks every few milliseconds whether it
-** was interrupted, and passes that on. Threads are started for a run and joined at its end, so none
-** lives while no query runs; what stays between queries are connections.
+** The caller's thread does not read. It starts the workers, polls every few milliseconds whether
+** the caller was interrupted, and if so stops them. Threads are started for a run and joined at its
+** end, so none lives while no query runs. Only the connections stay open between queries.
 **
-** Putting together. Each worker has its own groups while they are few, and those are merged at the
-** end by the caller's thread. Many groups are in parts that all workers share (grouping.h), and the
-** last rows are added while groups are given out already, by threads that end when that is done or
-** the groups are freed.
+** Putting the groups together. As long as groups are few, each worker has its own, and the caller's
+** thread merges them at the end. Many groups are kept in parts that all workers share (grouping.h).
+** Their last rows are added while groups are already being returned, by helper threads that end
+** when this is done or the groups are freed.
 */
 #include "parallel_group.h"
 
@@ -17,10 +17,13 @@
 #include "host/interrupt.h"
 #include "run_report.h"
 
-/* A table with fewer rows is read before a second thread has begun. */
+/* A smaller table is read before a second thread has even begun. */
 #define LEAST_ROWS 10000
 
-/* Between two looks at whether the caller was interrupted. */
+/*
+** The time between two polls for an interrupt, and how many polls there are for each drawing of the
+** progress bar.
+*/
 #define POLL_MILLISECONDS 2
 #define POLLS_PER_BAR 50
 
@@ -32,7 +35,7 @@ static void free_pool(void *pool) {
   tr_snapshot_pool_free(pool);
 }
 
-/* The connection's pool; NULL: out of memory. */
+/* The connection's snapshot pool. NULL: out of memory. */
 static tr_snapshot_pool *pool_of(tr_host *host) {
   tr_snapshot_pool *pool = tr_host_state(host, &pool_owner);
   if (pool != NULL) return pool;
@@ -49,8 +52,8 @@ static int count_cores(void) {
 }
 
 /*
-** A reason against other connections that the plan alone shows; NULL: none. Of a source that is
-** worth a thread, a few workers are as good as asked for.
+** A reason against other connections that the plan alone shows, or NULL. If the user asks for
+** several workers, the size of the source does not matter.
 */
 static const char *reason_against(tr_host *host, const tr_group_plan *plan) {
   switch (plan->source.kind) {
@@ -97,7 +100,7 @@ typedef struct parallel_run {
   int count;
   tr_worker_pool *pool;
   tr_group_parts *parts; /* until the result owns them */
-  tr_buffer first, last; /* keys; `last` is then made the end of the range */
+  tr_buffer first, last; /* the first and the last key; the end of the range is made from `last` */
   tr_run_report *report;
   int has_threads;
 } parallel_run;
@@ -141,7 +144,7 @@ static tr_code finish(void *context, int worker, tr_error *err) {
 static const tr_work work = {first_key, last_key,         key_behind, read_piece,
                              settle,    interrupt_worker, finish};
 
-/* Opens the workers: 1, 0 it cannot be, -1. */
+/* Opens the workers. 1: all are ready. 0: it cannot be done, and `*reason` says why. -1: failed. */
 static int open_workers(parallel_run *run, int count, const char **reason, tr_error *err) {
   const tr_parallel_group *job = run->job;
   tr_error why = {0};
@@ -158,7 +161,7 @@ static int open_workers(parallel_run *run, int count, const char **reason, tr_er
   return *reason == NULL;
 }
 
-/* Waits for the workers, and for the caller to be interrupted. */
+/* Starts the threads and waits for them. Stops them if the caller is interrupted. */
 static tr_code see_through(parallel_run *run, const tr_running *running, tr_error *err) {
   tr_interrupt interrupt = {.db = tr_host_db(run->job->host)};
   tr_error reason;
@@ -206,7 +209,8 @@ static tr_code read_all(parallel_run *run, tr_error *err) {
 }
 
 /*
-** Makes one grouping of all: 1; 0 where it shows that the order of rows does matter; -1.
+** Makes one grouping of all workers' groups. 1: it is in `*grouping`. 0: the result depends on the
+** order of the rows, for `*reason`. -1: failed.
 */
 static int join(parallel_run *run, tr_grouping **grouping, const char **reason, tr_error *err) {
   tr_grouping *all[TR_MOST_WORKERS];
@@ -233,7 +237,10 @@ static int run_workers(parallel_run *run, tr_grouping **grouping, const char **r
   return run->has_threads ? join(run, grouping, reason, err) : 0;
 }
 
-/* The other workers' groupings go before the first one's, which owns the parts. */
+/*
+** Closes the workers and frees the rest. The first worker goes last, since its grouping owns the
+** parts.
+*/
 static void close_workers(parallel_run *run) {
   for (int i = run->count - 1; i >= 0; i--) tr_group_worker_close(run->workers[i]);
   tr_group_parts_free(run->parts);

@@ -1,14 +1,14 @@
 /*
-** group_by_fields on several threads: each reads its own part of the source, through its own
-** connection of the snapshot pool, into its own groups; these are then put together.
+** group_by_fields on several threads. Each worker reads its own part of the source, through its own
+** connection of the snapshot pool, into its own groups. These are then put together.
 **
-**   parallel_group.c         decides, and sees the threads through
+**   parallel_group.c         decides, starts the threads and waits for them
 **   parallel_group_proof.c   whether other connections would give the same answer
 **   parallel_group_worker.c  how one worker reads a piece of the source
-**   parallel_group_keys.c    its keys
+**   parallel_group_keys.c    the keys of the source as a worker sees them
 **
-** What is not proved to give the same answer runs on the caller's connection as ever, and the
-** reason can be read in tranche_last_run().
+** If it is not proved that the answer will be the same, the statement runs on the caller's
+** connection, and tranche_last_run() gives the reason.
 */
 #ifndef TR_EXT_PARALLEL_GROUP_H
 #define TR_EXT_PARALLEL_GROUP_H
@@ -18,43 +18,53 @@
 #include "parallel_group_keys.h"
 #include "reader/worker_pool.h"
 
-/* What is to be run: a plan that was laid out and prepared on the caller's connection. */
+/* What to run: a plan that was laid out and prepared on the caller's connection. Owns nothing. */
 typedef struct tr_parallel_group {
   tr_host *host;
   const tr_group_plan *plan;
   const tr_group_request *request;
   int worker_count;
-  const tr_group_intake *intake; /* whose copies take the rows */
-  sqlite3_stmt *whole;           /* the statement for one thread: not stepped */
+  const tr_group_intake *intake; /* each worker takes rows into a copy of it */
+  sqlite3_stmt *whole;           /* the statement for one thread; not stepped here */
 } tr_parallel_group;
 
-/* A reason for one thread. */
+/* A reason for one thread, given in two files. */
 #define TR_GROUP_DESCENDS "the primary key does not lie in ascending order"
 
 /*
-** How many workers the plan is for: 0 if it is to run on the caller's connection, since the source
-** has no key or is small; tranche_last_run() then knows why. One worker is a thread, too: its
-** connection reads through a memory map, which the caller's seldom does. -1: `err` says why it
-** cannot be known.
+** How many workers are to run the plan. One worker is a thread, too: its connection reads through a
+** memory map, which the caller's connection seldom does.
+**
+** 0: the caller's connection is to run it, since the source has no key or is small, or for another
+** reason, which tranche_last_run() then gives.
+** -1: failed; `err` says why.
 */
 int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan, tr_error *err);
 
 /*
-** 1: all groups are in `*grouping`, the caller's to free. 0: one thread must do it. -1: errors as
-** tr_group_run has them.
+** Runs the job.
+**
+** 1: all groups are in `*grouping`, which the caller frees.
+** 0: one thread must run it, and tranche_last_run() gives the reason.
+** -1: failed, with the errors of tr_group_run.
 */
 int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, tr_error *err);
 
-/* The caller prepares a query over a table of that schema: see tr_snapshot_pool_note. */
+/* To be called when a query over a table of that schema is prepared: see tr_snapshot_pool_note. */
 void tr_parallel_group_note(tr_host *host, const char *schema);
 
 /* --- parallel_group_proof.c -------------------------------------------------------------- */
 
 /*
-** `*defect` is NULL when `worker` would run the statement as the caller does: by the same program,
-** over tables of the source's file alone, with functions that depend on nothing but their arguments
-** and that nobody has put others in the place of; and the source read from one end to the other.
-** Else it is the reason (static). TR_INTERRUPTED, TR_NO_MEMORY: neither is known.
+** Finds out whether `worker` would run the statement just as the caller's connection does.
+** `*defect` is NULL if it would, else the reason why not (static). There is no defect if
+** - both connections compile the same program;
+** - it reads tables of the source's file only;
+** - its functions are SQLite's own, not replaced by the program's, and depend on nothing but their
+**   arguments;
+** - it reads the source from one end to the other.
+**
+** TR_INTERRUPTED, TR_NO_MEMORY: nothing was found out.
 */
 tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker,
                                    const char **defect, tr_error *err);
@@ -64,28 +74,31 @@ tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker
 typedef struct tr_group_worker tr_group_worker;
 
 /*
-** Makes connection `index` of the pool ready for the job: 1; 0 it cannot run it, `*reason` says
-** why; -1 TR_NO_MEMORY. The worker and what it has prepared stay with the connection for the next
-** query.
+** Makes connection `index` of the pool ready for the job. The worker, with the key look-ups that it
+** has prepared, stays with the connection for the next query.
+**
+** 1: ready, in `*worker`.
+** 0: it cannot run the job, and `*reason` says why.
+** -1: TR_NO_MEMORY or TR_TOO_BIG.
 */
 int tr_group_worker_open(const tr_parallel_group *job, tr_group_parts *parts,
                          tr_snapshot_pool *pool, int index, tr_group_worker **worker,
                          const char **reason, tr_error *err);
 
-/* The keys of its source. */
+/* The keys of the worker's source. */
 tr_group_keys *tr_group_worker_keys(tr_group_worker *worker);
 
-/* As tr_work wants them. */
+/* The functions `read` and `settle` of tr_work. */
 tr_code tr_group_worker_read(tr_group_worker *worker, tr_piece *piece, tr_error *err);
 tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error *err);
 
 sqlite3 *tr_group_worker_db(const tr_group_worker *worker);
 
-/* The worker's groups; taking them makes them the caller's. */
+/* The worker's groups. The second function makes them the caller's. */
 tr_grouping *tr_group_worker_grouping(const tr_group_worker *worker);
 tr_grouping *tr_group_worker_take_grouping(tr_group_worker *worker);
 
-/* Ends the run: rows and groups are gone, statements stay. */
+/* Ends the run: frees its rows and groups, and resets the statements. */
 void tr_group_worker_close(tr_group_worker *worker);
 
 #endif

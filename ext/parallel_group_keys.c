@@ -1,6 +1,7 @@
 /*
-** Statements for look-ups are prepared when they are first wanted. The first key at a bound is a
-** statement reader's, which knows what to do with bounds that are no keys.
+** How it works. The first key at or above a bound comes from a statement reader, which accepts a
+** bound that is no key. The other look-ups have statements of their own, prepared when they are
+** first used.
 */
 #include "parallel_group_keys.h"
 
@@ -152,7 +153,10 @@ static sqlite3_str *look_up_sql(const tr_group_keys *keys, tr_key_look_up l) {
   return sql;
 }
 
-/* Looks a key up: 1, 0, -1. `bound` and `rows` are for the forms that have them. */
+/*
+** Looks up a key. 1: it is in `key`. 0: there is none. -1: failed. `bound` and `rows` are only for
+** the forms that have them.
+*/
 static int look_up_key(tr_group_keys *keys, tr_key_look_up l, tr_bytes bound, uint32_t rows,
                        tr_buffer *key, tr_error *err) {
   sqlite3_stmt **stmt = &keys->look_ups[l];
@@ -172,7 +176,10 @@ static int look_up_key(tr_group_keys *keys, tr_key_look_up l, tr_bytes bound, ui
   return code != TR_OK ? -1 : rc == SQLITE_ROW;
 }
 
-/* A bound that is no key need not be one of values: the key behind it serves as well. */
+/*
+** The bound need not be a key and then may have no values to bind. The first key at or above it
+** serves as well.
+*/
 int tr_group_keys_last(tr_group_keys *keys, tr_bytes below, tr_buffer *key, tr_error *err) {
   int found = 0;
   if (below.size > 0) found = tr_group_keys_first(keys, below, &keys->bound, err);

@@ -1,11 +1,11 @@
 /*
-** The keys of a source as one worker sees them: how SQL says them, and looking some up.
+** The keys of a source as one worker sees them: their SQL, and look-ups of single keys.
 **
-** Keys are the rowid, or the columns of a primary key, which are read as byte_key's encoding here
-** whatever their declared type, since any value has its place in it.
+** A key is the rowid or the columns of a primary key. The columns of a primary key always become
+** byte_key's encoding here, whatever their declared type, since it can hold any value.
 **
-** Thread-safety: a tr_group_keys belongs to the thread of its connection. Errors: what SQLite says,
-** and TR_NO_MEMORY.
+** Thread-safety: a tr_group_keys belongs to the thread of its connection.
+** Errors: those of SQLite, and TR_NO_MEMORY.
 */
 #ifndef TR_EXT_PARALLEL_GROUP_KEYS_H
 #define TR_EXT_PARALLEL_GROUP_KEYS_H
@@ -13,7 +13,7 @@
 #include "host/source_table.h"
 #include "host/statement_reader.h"
 
-/* Looked up besides the first key at a bound. */
+/* What can be looked up, besides the first key at or above a bound. */
 typedef enum tr_key_look_up {
   TR_KEY_LAST,
   TR_KEY_LAST_BELOW,
@@ -21,40 +21,48 @@ typedef enum tr_key_look_up {
   TR_KEY_LOOK_UPS
 } tr_key_look_up;
 
-/* All zero is one that knows nothing yet. */
+/* All zero at first, which means that it knows no table. */
 typedef struct tr_group_keys {
   sqlite3 *db;
   tr_source_table source;
   tr_statement_reader *reader;
   sqlite3_stmt *look_ups[TR_KEY_LOOK_UPS];
-  tr_buffer scratch; /* of a key's values */
-  tr_buffer bound;   /* of a look-up */
+  tr_buffer scratch; /* for the values of a key */
+  tr_buffer bound;   /* for the bound of a look-up */
 } tr_group_keys;
 
-/* Makes it know the table of that name in the connection's main schema, unless it does. */
+/*
+** Reads the table of that name in the connection's main schema, unless it is already known and has
+** not changed.
+*/
 tr_code tr_group_keys_look_at(tr_group_keys *keys, sqlite3 *db, const char *table, tr_error *err);
 
-/* Ends what is under way, so that the connection may end its transaction. */
+/* Resets the reader, so that the connection can end its transaction. */
 void tr_group_keys_reset(tr_group_keys *keys);
 
-/* Makes it all zero. */
+/* Frees what it owns and makes it all zero. */
 void tr_group_keys_free(tr_group_keys *keys);
 
 /* `k1, k2` */
 void tr_group_keys_append_columns(const tr_group_keys *keys, sqlite3_str *sql);
 
-/* `(k1, k2) >= (?3, ?4)`, behind parameter number `*parameter`, which becomes the last one used. */
+/*
+** `(k1, k2) >= (?3, ?4)`. The parameters follow number `*parameter`, which becomes the last one
+** used.
+*/
 void tr_group_keys_append_bound(const tr_group_keys *keys, const char *operator, int * parameter,
                                 sqlite3_str *sql);
 
-/* Binds the values of a key that there is, from parameter `*parameter` on. */
+/*
+** Binds the values of an existing key, from parameter `*parameter` on, which is moved behind them.
+*/
 tr_code tr_group_keys_bind(tr_group_keys *keys, sqlite3_stmt *stmt, tr_bytes key, int *parameter,
                            tr_error *err);
 
-/* The key that a statement's row begins with. */
+/* Sets `key` to the key in the first columns of the statement's row. */
 tr_code tr_group_keys_read(tr_group_keys *keys, sqlite3_stmt *stmt, tr_buffer *key, tr_error *err);
 
-/* As tr_work wants them: 1, 0, -1. */
+/* The functions first_key, last_key and key_behind of tr_work, and their answers: 1, 0, -1. */
 int tr_group_keys_first(tr_group_keys *keys, tr_bytes from, tr_buffer *key, tr_error *err);
 int tr_group_keys_last(tr_group_keys *keys, tr_bytes below, tr_buffer *key, tr_error *err);
 int tr_group_keys_behind(tr_group_keys *keys, tr_bytes from, uint32_t rows, tr_buffer *key,

@@ -1,39 +1,40 @@
 /*
-** Compares SQLite's own program for the statement (EXPLAIN) on the caller's connection, where names
-** mean what they mean to the caller and an authorizer may have blanked a column, with the one on a
-** worker's.
+** Proves that a worker's connection would run the statement just as the caller's connection does.
+** The proof compares SQLite's own programs for it (EXPLAIN) on both. Only on the caller's
+** connection do names mean what they mean to the caller, and only there an authorizer may have
+** blanked a column.
 **
 ** A worker's connection has the source's file alone, as main, and no functions but SQLite's own and
-** those of automatic extensions. So the same steps do the same there if all tables are of that one
-** file, and if each function is SQLite's own on both connections and gives the same whenever it is
-** called. (The collations that SQLite has are taken to be SQLite's, as everywhere in
-** group_by_fields.)
+** those of automatic extensions. So the same steps do the same there if all tables are in that one
+** file, and if each function is SQLite's own on both connections and always gives the same result
+** for the same arguments. (A collation with one of SQLite's names is taken to be SQLite's, as
+** everywhere in group_by_fields.)
 */
 #include "parallel_group.h"
 
 #include <string.h>
 
-/* What the program does that matters here. */
+/* What the comparison has found out. */
 typedef struct program {
   sqlite3 *caller, *worker;
-  int64_t file; /* the number of the caller's database that tables are of; -1: none so far */
-  int reads;    /* tables and indexes that are opened */
-  int has_once; /* something is worked out once for all rows */
-  int has_now;  /* a text 'now' */
+  int64_t file; /* number of the caller's database that has the tables; -1: none seen so far */
+  int reads;    /* how many tables and indexes are opened */
+  int has_once; /* something is computed once for all rows */
+  int has_now;  /* there is a text 'now', or a function of the clock without arguments */
   int has_clock;
   const char *defect;
-  tr_code code; /* TR_INTERRUPTED, TR_NO_MEMORY: there is neither proof nor disproof */
+  tr_code code; /* TR_INTERRUPTED, TR_NO_MEMORY: nothing was found out */
   tr_error *err;
 } program;
 
-/* A code of `db` that is no success; what does not lie in the statement is kept. */
+/* Notes an error of `db`. Only an error that is not the statement's own fault is kept. */
 static void note_failure(program *p, sqlite3 *db, int rc) {
   if (p->code != TR_OK) return;
   tr_code code = tr_error_of_sqlite(p->err, db, rc);
   if (code == TR_INTERRUPTED || code == TR_NO_MEMORY) p->code = code;
 }
 
-/* NULL where it could not be prepared. */
+/* Prepares an EXPLAIN of `sql`. NULL if that fails. */
 static sqlite3_stmt *explain(program *p, sqlite3 *db, const char *word, const char *sql) {
   sqlite3_stmt *stmt = NULL;
   char *text = sqlite3_mprintf("%s %s", word, sql);
@@ -43,7 +44,7 @@ static sqlite3_stmt *explain(program *p, sqlite3 *db, const char *word, const ch
   return stmt;
 }
 
-/* A column of a row as text; NULL where it is, or where there is no memory for it. */
+/* A column of a row as text. NULL if it is NULL, or out of memory. */
 static const char *text_of(program *p, sqlite3_stmt *stmt, int column) {
   int is_null = sqlite3_column_type(stmt, column) == SQLITE_NULL;
   const char *text = (const char *)sqlite3_column_text(stmt, column);
@@ -51,7 +52,10 @@ static const char *text_of(program *p, sqlite3_stmt *stmt, int column) {
   return text;
 }
 
-/* The first line of the query plan: what becomes of the source. */
+/*
+** Why the source is not read from one end to the other, by the first line of the query plan. NULL
+** if it is.
+*/
 static const char *scan_defect(program *p, const char *sql) {
   const char *defect = "the query plan could not be read";
   sqlite3_stmt *stmt = explain(p, p->caller, "EXPLAIN QUERY PLAN", sql);
@@ -73,7 +77,7 @@ static const char *scan_defect(program *p, const char *sql) {
   return defect;
 }
 
-/* Whether a function is SQLite's own, deterministic, and by no name anybody else's. */
+/* Whether all functions of that name are SQLite's own and deterministic. */
 static int is_plain_function(program *p, sqlite3 *db, const char *name, int size) {
   static const char sql[] =
       "SELECT min(builtin AND flags & 0x800 != 0) FROM pragma_function_list WHERE name = lower(?1)";
@@ -87,7 +91,7 @@ static int is_plain_function(program *p, sqlite3 *db, const char *name, int size
   return is_plain;
 }
 
-/* Functions that take the time of the statement for 'now', or without an argument. */
+/* Whether the function reads the clock if it is given 'now' or no argument. */
 static int reads_clock(const char *name, int size) {
   static const char *const names[] = {
       "date",      "time",     "datetime",     "julianday",    "strftime",
@@ -98,7 +102,10 @@ static int reads_clock(const char *name, int size) {
   return 0;
 }
 
-/* `call` is name(number of arguments); `first_register` is 0 if there are no arguments. */
+/*
+** Looks at a function call. `call` is `name(number of arguments)`; `first_register` is 0 if there
+** are no arguments.
+*/
 static void look_at_function(program *p, const char *call, int first_register) {
   const char *end = strchr(call, '(');
   int size = end == NULL ? (int)strlen(call) : (int)(end - call);
@@ -143,7 +150,7 @@ static int is_same_text(program *p, sqlite3_stmt *a, sqlite3_stmt *b, int column
   return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
-/* Whether two steps are the same but for what says which database of a connection is meant. */
+/* Whether two steps are the same, except for the number of the database. */
 static int is_same_step(program *p, sqlite3_stmt *a, sqlite3_stmt *b, const char *opcode) {
   enum { P1 = 2, P3 = 4, P5 = 6 };
   if (!is_same_text(p, a, b, 1)) return 0;
@@ -155,7 +162,10 @@ static int is_same_step(program *p, sqlite3_stmt *a, sqlite3_stmt *b, const char
   return 1;
 }
 
-/* The next step but for locks in a shared cache, which only the one who has one takes. */
+/*
+** Steps to the next line of a program. Skips the locks of a shared cache, which only a connection
+** that shares its cache takes.
+*/
 static int next_step(program *p, sqlite3_stmt *stmt) {
   int rc;
   do {
@@ -165,7 +175,7 @@ static int next_step(program *p, sqlite3_stmt *stmt) {
   return rc;
 }
 
-/* Walks both programs side by side. */
+/* Walks through both programs side by side. */
 static void compare_programs(program *p, sqlite3_stmt *mine, sqlite3_stmt *others) {
   int rc;
   p->defect = "the statement could not be explained";
@@ -184,7 +194,10 @@ static void compare_programs(program *p, sqlite3_stmt *mine, sqlite3_stmt *other
   }
 }
 
-/* strftime('%Y') is of now; its one argument cannot be told from two in the program. */
+/*
+** Whether the SQL may call strftime with one argument, as in strftime('%Y'), which then reads the
+** clock. The program does not tell such a call from one with a time.
+*/
 static int may_lack_time(const char *sql) {
   for (const char *at = sql; (at = strstr(at, "strftime")) != NULL; at++) {
     const char *end = at + strlen("strftime");
@@ -218,7 +231,7 @@ tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker
   sqlite3_finalize(explained);
   sqlite3_finalize(others_explained);
   sqlite3_finalize(others);
-  /* (A list of constants is worked out once, too, but reads nothing.) */
+  /* A list of constants is also computed once, but reads no second table. */
   if (p.defect == NULL && p.has_once && p.reads > 1) {
     p.defect = "a subquery is worked out once, and would be for each piece";
   }

@@ -1,30 +1,31 @@
 /*
-** One worker: a connection, what it has prepared, and the rows that it takes in.
+** One worker: a connection, its prepared statements, and the rows that it takes in.
 **
-** Rows are taken in hand some hundreds at a time, and added to the groups together. There are three
-** forms of statement for reading them; in all of them the bounds are bound anew for each piece.
+** A worker takes some hundreds of rows in hand and then adds them to the groups together. There are
+** three forms of statement to read them. In all of them the bounds are bound anew for each piece.
 **
-** AHEAD, where there are no conditions, is
+** AHEAD is used if there are no conditions:
 **   SELECT key FROM t WHERE key >= ? AND tranche_group_row(arguments) IS NOT NULL ORDER BY key
-** and goes on and on, from piece to piece: to compare each row's key with an end would cost a fifth
-** of all the time. The function is NULL until the hand is full, and the statement then gives the
-** last row's key. If that lies in the piece, so do all the rows, and they are added. If not, some
-** of them might be another worker's: they stay in hand until the next piece turns out to hold them
-** all, or until the pool says that none follows (settle), when they are dropped, and those that
-** were the worker's are read with an end.
+** It has no end and runs on from piece to piece, since comparing each row's key with an end would
+** cost a fifth of all the time. The function returns NULL until the hand is full. Then the
+** statement returns a row, with the key of the last row in hand. If this key is in the piece, so
+** are all rows in hand, and they are added. If not, some of them may belong to another worker. They
+** stay in hand until a later piece contains them all, or until the pool says that no piece follows
+** (settle). Then they are dropped, and BOUNDED reads those of them again that belong to this
+** worker.
 **
 ** BOUNDED has an end:
 **   SELECT key FROM t WHERE key >= ? AND key < ?
 **     AND CASE WHEN conditions THEN tranche_group_row(arguments) END IS NOT NULL ORDER BY key
-** Both may be cut after any full hand, since it is known how far they came. They must see the rows
-** in the order of their keys, so SQLite must have no need to sort.
+** AHEAD and BOUNDED may be stopped after any full hand, because it is then known how far they came.
+** They must read the rows in the order of their keys, so their plans must not sort.
 **
-** NARROW, for pieces that cannot hold many rows, since their keys are rowids close to each other,
-** is
+** NARROW is used for pieces that cannot have many rows, because their keys are rowids close to each
+** other:
 **   SELECT tranche_group(arguments) FROM t WHERE key >= ? AND key < ? AND conditions
-** where SQLite sees the conditions, and may make use of them.
+** Here SQLite sees the conditions as they are and can use them.
 **
-** Keys: parallel_group_keys.h.
+** The keys are in parallel_group_keys.h.
 */
 #include "parallel_group.h"
 
@@ -35,28 +36,32 @@
 
 #define ROW_FUNCTION TR_GROUP_INNER_FUNCTION "_row"
 
-/* Rowids so close to each other that the piece is short whatever it holds, in pieces. */
+/* A piece of at most this many rowids for each row that it should have is read by NARROW. */
 #define SHORT_WIDTH 4
 
-/* Steps of SQLite's machine that count as one row, for conditions that few rows pass. */
+/*
+** How many steps of SQLite's virtual machine count as one row that was looked at. Used if there are
+** conditions, which few rows may pass.
+*/
 #define STEPS_PER_ROW 8
 
 typedef enum form { AHEAD, BOUNDED, NARROW, FORMS } form;
 
-/* A statement for pieces, with a bound at its end or without. */
+/* A statement that reads pieces, with an end or without one. */
 typedef struct piece_statement {
   sqlite3_stmt *stmt;
   int has_conditions_bound;
 } piece_statement;
 
-/* Where AHEAD is. */
+/* The state of AHEAD. */
 typedef struct reading_ahead {
-  sqlite3_stmt *stmt; /* under way; NULL: it is not */
-  int holds_rows;     /* in hand, up to the key `reached`, and some may be another worker's */
-  int is_at_end;      /* of the source, which is then `reached` */
+  sqlite3_stmt *stmt; /* the running statement; NULL: none */
+  int holds_rows;     /* rows are in hand, up to the key `reached`; some may be another worker's */
+  /* the rows in hand are the last ones of the source; `reached` is then not theirs */
+  int is_at_end;
   tr_buffer reached;
   tr_buffer open; /* all rows below this key were added */
-  tr_buffer end;  /* those below this one are ours; empty: all are */
+  tr_buffer end;  /* rows below this key are ours; empty: all are */
 } reading_ahead;
 
 struct tr_group_worker {
@@ -64,17 +69,17 @@ struct tr_group_worker {
   tr_group_keys keys;
   piece_statement statements[FORMS][2];
   reading_ahead ahead;
-  /* Of the run. */
+  /* The current run. */
   const tr_parallel_group *job;
   tr_group_intake *intake;
   int has_failed; /* the intake has the error */
-  uint64_t rows;  /* added in the present call */
-  uint64_t taken; /* and those taken ahead */
+  uint64_t rows;  /* rows that were added in the current call */
+  uint64_t taken; /* rows that AHEAD took in hand in the current call */
 };
 
 /* --- the functions ----------------------------------------------------------------------- */
 
-/* Takes a row in hand, and says whether that is full now; on failure the statement ends. */
+/* Takes a row in hand. Returns whether the hand is now full. On failure the statement ends. */
 static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_value **arguments) {
   int taken = tr_group_intake_take(worker->intake, arguments);
   if (taken >= 0) return taken;
@@ -83,7 +88,7 @@ static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_v
   return 0;
 }
 
-/* Adds what is in hand. The error is the intake's. */
+/* Adds the rows in hand to the groups. The error is the intake's. */
 static tr_code commit(tr_group_worker *worker) {
   worker->rows += (uint64_t)tr_group_intake_rows(worker->intake);
   tr_code code = tr_group_intake_commit(worker->intake);
@@ -105,7 +110,7 @@ static void finish(sqlite3_context *context) {
 static void take_row_until_full(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
   tr_group_worker *worker = sqlite3_user_data(context);
-  /* Without a result it is NULL. */
+  /* Without a result the function returns NULL. */
   if (take_row(worker, context, argv)) sqlite3_result_int(context, 1);
 }
 
@@ -151,7 +156,7 @@ static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end
     tr_group_keys_append_columns(&worker->keys, sql);
   sqlite3_str_appendall(sql, " FROM ");
   tr_sql_append_table(sql, source->schema, source->name);
-  /* No other index may change the order, or be read whole for each piece. */
+  /* No other index may change the order, or be read as a whole for each piece. */
   if (source->key.form == TR_KEY_ROWID) sqlite3_str_appendall(sql, " NOT INDEXED");
   sqlite3_str_appendall(sql, " WHERE ");
   tr_group_keys_append_bound(&worker->keys, ">=", &parameter, sql);
@@ -171,7 +176,7 @@ static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end
   return sql;
 }
 
-/* Prepares a statement, unless that was done in this run already. */
+/* Prepares a statement, unless this run has already done so. */
 static tr_code prepare(tr_group_worker *worker, form f, int has_end, piece_statement **prepared,
                        tr_error *err) {
   piece_statement *p = &worker->statements[f][has_end];
@@ -203,7 +208,7 @@ static void release_worker(void *pointer) {
   tr_free(worker);
 }
 
-/* Whether a run may use a form, with an end or without one. */
+/* Whether the run may need the form, with an end or without one. */
 static int uses(const tr_group_worker *worker, form f, int has_end) {
   int has = has_conditions(worker->job);
   switch (f) {
@@ -225,7 +230,7 @@ static tr_code open_run(tr_group_worker *worker, const tr_parallel_group *job, t
   return code;
 }
 
-/* Whether a statement reads by the key, and in its order as it lies: `*reads`. */
+/* Finds out whether a statement reads by the key and in its order, without sorting: `*reads`. */
 static tr_code look_at_plan(tr_group_worker *worker, sqlite3_stmt *reading, int *reads,
                             tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(worker->db);
@@ -241,7 +246,7 @@ static tr_code look_at_plan(tr_group_worker *worker, sqlite3_stmt *reading, int 
     if (is_first) *reads = strstr(line, "PRIMARY KEY") != NULL;
     if (strstr(line, "TEMP B-TREE") != NULL) *reads = 0;
   }
-  if (rc == SQLITE_ROW) rc = SQLITE_NOMEM; /* for a line */
+  if (rc == SQLITE_ROW) rc = SQLITE_NOMEM; /* for the text of a line */
   if (rc != SQLITE_DONE) code = tr_error_of_sqlite(err, worker->db, rc);
   sqlite3_finalize(stmt);
   return code;
@@ -259,7 +264,10 @@ static tr_code look_at_plans(tr_group_worker *worker, int *all_read_by_key, tr_e
   return code;
 }
 
-/* The worker that goes with a connection, with its functions: 1, 0, -1 as tr_group_worker_open. */
+/*
+** The worker of a connection, with its functions. Made at the first call. Returns 1, 0 or -1, as
+** tr_group_worker_open.
+*/
 static int worker_of(tr_snapshot_pool *pool, int index, tr_group_worker **worker, tr_error *err) {
   *worker = tr_snapshot_pool_data(pool, index);
   if (*worker != NULL) return 1;
@@ -309,7 +317,10 @@ void tr_group_worker_close(tr_group_worker *worker) {
 
 /* --- pieces ------------------------------------------------------------------------------ */
 
-/* Binds the bounds of a statement; `to` is empty where it has no end. */
+/*
+** Binds the bounds of a statement; `to` is empty if it has no end. Binds the conditions' values,
+** too, if they are not bound yet.
+*/
 static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, tr_bytes from, tr_bytes to,
                           tr_error *err) {
   const tr_group_request *request = worker->job->request;
@@ -325,7 +336,7 @@ static tr_code bind_piece(tr_group_worker *worker, piece_statement *p, tr_bytes 
   return code;
 }
 
-/* What ended a statement, or a commit, too soon. */
+/* Fills `err` with what made a statement or a commit fail. */
 static tr_code explain(tr_group_worker *worker, int rc, tr_error *err) {
   if (!worker->has_failed) return tr_error_of_sqlite(err, worker->db, rc);
   *err = *tr_group_intake_error(worker->intake);
@@ -337,8 +348,12 @@ static tr_code commit_or_explain(tr_group_worker *worker, tr_error *err) {
 }
 
 /*
-** Reads [from, to) with an end; NARROW as a whole, BOUNDED up to a full hand after `most` rows: 0,
-** and `last` is then the key of the last row. 1: all was read. -1.
+** Reads the piece [from, to) with an end. NARROW reads it as a whole. BOUNDED stops at the first
+** full hand after `most` rows.
+**
+** 0: stopped; `last` is the key of the last row.
+** 1: all was read.
+** -1: failed.
 */
 static int read_bounded(tr_group_worker *worker, form f, const tr_piece *piece, tr_buffer *last,
                         tr_error *err) {
@@ -348,7 +363,7 @@ static int read_bounded(tr_group_worker *worker, form f, const tr_piece *piece, 
   if (code != TR_OK) return -1;
   int rc, is_cut = 0;
   while (!is_cut && code == TR_OK && (rc = sqlite3_step(p->stmt)) == SQLITE_ROW) {
-    if (f == NARROW) continue; /* the aggregate's one row */
+    if (f == NARROW) continue; /* the one row of the aggregate */
     code = commit_or_explain(worker, err);
     is_cut = worker->rows >= piece->most;
     if (code == TR_OK && is_cut) code = tr_group_keys_read(&worker->keys, p->stmt, last, err);
@@ -360,7 +375,7 @@ static int read_bounded(tr_group_worker *worker, form f, const tr_piece *piece, 
   return code != TR_OK ? -1 : !is_cut;
 }
 
-/* Has AHEAD begin at `from`. */
+/* Starts AHEAD at `from`. */
 static tr_code begin_ahead(tr_group_worker *worker, tr_bytes from, tr_error *err) {
   reading_ahead *ahead = &worker->ahead;
   piece_statement *p;
@@ -372,7 +387,7 @@ static tr_code begin_ahead(tr_group_worker *worker, tr_bytes from, tr_error *err
   return code;
 }
 
-/* The next handful. */
+/* Takes the next rows in hand. */
 static tr_code take_ahead(tr_group_worker *worker, tr_error *err) {
   reading_ahead *ahead = &worker->ahead;
   int rc = sqlite3_step(ahead->stmt);
@@ -383,7 +398,7 @@ static tr_code take_ahead(tr_group_worker *worker, tr_error *err) {
   return rc == SQLITE_DONE ? TR_OK : explain(worker, rc, err);
 }
 
-/* Adds the rows in hand, which are ours. */
+/* Adds the rows in hand, all of which are ours. */
 static tr_code add_held(tr_group_worker *worker, tr_error *err) {
   reading_ahead *ahead = &worker->ahead;
   ahead->holds_rows = 0;
@@ -429,7 +444,7 @@ tr_code tr_group_worker_settle(tr_group_worker *worker, uint64_t *rows, tr_error
   return found < 0 ? err->code : TR_OK;
 }
 
-/* Whether the piece is short whatever it holds. */
+/* Whether the piece cannot have many rows. */
 static int is_narrow(const tr_group_worker *worker, const tr_piece *piece) {
   if (worker->keys.source.key.form != TR_KEY_ROWID || piece->to.size == 0) return 0;
   uint64_t from = (uint64_t)tr_byte_key_to_rowid(piece->from.data);
@@ -437,7 +452,7 @@ static int is_narrow(const tr_group_worker *worker, const tr_piece *piece) {
   return to - from <= SHORT_WIDTH * piece->most;
 }
 
-/* How many rows SQLite has looked at, in the form that was used last. */
+/* How many rows SQLite has looked at in the form that was just used. */
 static uint64_t work_of(tr_group_worker *worker, form f, int has_end) {
   sqlite3_stmt *stmt = worker->statements[f][has_end].stmt;
   int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 1);
