@@ -1,7 +1,7 @@
 /*
-** The probe is a virtual table that is there from the beginning, under its name alone: nothing is
-** made or dropped while statements run, which would end them. It has one column, and all that it
-** does is to look at the constraints on it.
+** The probe is an eponymous virtual table, registered once for each connection. To create and drop
+** a table instead would end the statements that are running. The probe has one column, and does
+** nothing but look at the constraints on it.
 */
 #include "host/collation.h"
 
@@ -9,7 +9,7 @@
 
 #define PROBE "tranche_collation_probe"
 
-/* What xBestIndex finds, while somebody asks. The host keeps it. */
+/* What xBestIndex finds while a question is asked. Kept as state of the host. */
 typedef struct probe {
   int is_asked;
   char *collation;
@@ -50,7 +50,7 @@ static int probe_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
   return SQLITE_OK;
 }
 
-/* Our statement is never stepped, and nobody else has a use for the table. */
+/* The probing statement is never stepped, and the table is of no use to anybody else. */
 static int probe_open(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
   (void)cursor;
   table->zErrMsg = sqlite3_mprintf(PROBE " is for group_by_fields alone");
@@ -100,9 +100,9 @@ int tr_collation_register(tr_host *host) {
 }
 
 /*
-** The expression stands in a SELECT of its own, where it sees the source's columns and no name of
-** ours. LIMIT keeps SQLite from merging the two SELECTs, and a condition of a view that is never
-** true from taking ours away.
+** The expression is in a SELECT of its own, where it sees the source's columns and none of our
+** names. LIMIT keeps SQLite from merging the two SELECTs. It also keeps SQLite from dropping ours
+** if the source is a view with a condition that is never true.
 */
 static sqlite3_str *probing_sql(sqlite3 *db, const char *schema, const char *table,
                                 const char *expression) {
@@ -120,7 +120,7 @@ tr_code tr_collation_of_expression(tr_host *host, const char *schema, const char
   probe *p = tr_host_state(host, &probe_owner);
   sqlite3_stmt *stmt;
   *name = NULL;
-  /* Compiling may connect a virtual table of a view, which may ask in between. */
+  /* Compiling may connect a virtual table inside a view, and that may ask this function, too. */
   probe outer = *p;
   *p = (probe){.is_asked = 1};
   tr_code code = tr_sql_prepare(db, probing_sql(db, schema, table, expression), &stmt, err);

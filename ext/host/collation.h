@@ -1,9 +1,10 @@
 /*
-** Which collation SQLite compares an expression with.
+** Finds the collation with which SQLite compares an expression.
 **
-** SQLite tells the collation of a table's column, but not of a view's or of an expression; the one
-** place where it names any is a virtual table's xBestIndex. So a virtual table of our own is asked
-** to plan `expression = value` and told the answer. Nothing is run.
+** SQLite tells the collation of a table's column, but not that of a view's column or of an
+** expression. The only place where it names those is a virtual table's xBestIndex. So a virtual
+** table of our own has SQLite plan `expression = value`, and learns the collation there. No
+** statement is run.
 **
 ** Thread-safety: as SQLite's for one connection.
 */
@@ -12,12 +13,13 @@
 
 #include "host/sqlite_host.h"
 
-/* Registers the virtual table on the host's connection; a SQLite code. */
+/* Registers the virtual table on the host's connection. Returns a SQLite code. */
 int tr_collation_register(tr_host *host);
 
 /*
-** `*name` is the collation of `expression` over "schema"."table", to be freed with sqlite3_free.
-** TR_HOST with SQLite's text if the expression does not compile; TR_NO_MEMORY.
+** Sets `*name` to the collation of `expression` over "schema"."table"; the caller frees it with
+** sqlite3_free. TR_HOST with SQLite's text: the expression does not compile. TR_INVALID_STATE: the
+** database has a table of the probe's name. TR_NO_MEMORY. On failure `*name` is NULL.
 */
 tr_code tr_collation_of_expression(tr_host *host, const char *schema, const char *table,
                                    const char *expression, char **name, tr_error *err);

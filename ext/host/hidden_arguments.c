@@ -1,5 +1,5 @@
 /*
-** Looking through the constraints for those on hidden columns, and keeping their values.
+** Checks the constraints on hidden columns, and keeps the values of arguments.
 */
 #include "host/hidden_arguments.h"
 
@@ -9,7 +9,7 @@
 #include "base/little_endian.h"
 #include "host/in_lists.h"
 
-/* Comparisons that are never true of NULL, as they are written. */
+/* Comparisons that are never true for a column that is NULL, with the text for the error. */
 static const struct {
   int op;
   const char *text;
@@ -39,7 +39,7 @@ static int is_given(const sqlite3_index_info *info, int column) {
   return has_constraint(info, column, SQLITE_INDEX_CONSTRAINT_EQ);
 }
 
-/* What SQLite makes of a pattern's beginning comes before the pattern, or instead of it. */
+/* SQLite shows the range of a pattern's beginning before the pattern, or instead of it. */
 static int may_be_pattern(const sqlite3_index_info *info, int column) {
   return has_constraint(info, column, SQLITE_INDEX_CONSTRAINT_GE) &&
          has_constraint(info, column, SQLITE_INDEX_CONSTRAINT_LT);
@@ -72,15 +72,15 @@ int tr_hidden_arguments_check(const tr_hidden_arguments *arguments, sqlite3_vtab
 }
 
 int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column) {
-  enum { LAST_BIT = 63 }; /* it stands for all further columns, too */
+  enum { LAST_BIT = 63 }; /* this bit stands for all further columns, too */
   int is_used = (info->colUsed >> (column < LAST_BIT ? column : LAST_BIT) & 1) != 0;
   return is_used && !is_given(info, column);
 }
 
 /*
-** The first argument may cost a little: a scan of all there is must not be cheaper than two
-** look-ups because these do not show how long it is. A further one outweighs all before it and the
-** rows of any table.
+** Lacking the first argument costs a moderate factor: it hides how long a scan is, and a full scan
+** must not look cheaper than two look-ups. Each further one outweighs all before it and the rows of
+** any table.
 */
 void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, int count,
                                int required_count) {
@@ -97,7 +97,7 @@ void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, i
   if (lacks_first) info->estimatedRows = (sqlite3_int64)fmin(info->estimatedCost, 0x1p62);
 }
 
-/* A hash of the argument and of all before it. */
+/* A hash of the argument and of all arguments before it. */
 static uint64_t hash_argument(sqlite3_value *argument, int number, uint64_t before) {
   tr_value value = tr_value_of_sqlite(argument);
   uint8_t word[8] = {0};

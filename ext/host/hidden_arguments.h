@@ -1,6 +1,7 @@
 /*
-** Hidden columns that are arguments: `WHERE tracker = 'w1'`. A value reaches the scan by = alone;
-** any other comparison would be made with a column that is NULL, and quietly give no rows.
+** Hidden columns that are arguments: `WHERE tracker = 'w1'`. Only `=` can pass a value to the scan.
+** Any other comparison would compare with a column that is NULL, and silently give no rows, so it
+** is an error.
 **
 ** Thread-safety: pure but for SQLite's memory.
 */
@@ -10,58 +11,64 @@
 #include "host/sqlite_host.h"
 
 typedef struct tr_hidden_arguments {
-  const char *function;     /* named in errors */
+  const char *function;     /* for errors */
   const char *const *names; /* of `count` columns, from column `first` on */
   int first;
   int count;
-  int single; /* the argument that no IN may give, as a second scan would find nothing; -1: none */
+  int single; /* the argument that IN must not give: a second scan would find nothing; -1: none */
 } tr_hidden_arguments;
 
 /*
-** First of all in xBestIndex. SQLITE_ERROR, and the table's error is set: an argument that no =
-** gives is compared otherwise; a list gives the single one (which a host before 3.38 does not
-** tell).
+** Called first in xBestIndex. Returns SQLITE_OK, or SQLITE_ERROR with the table's error set: an
+** argument that no `=` gives is compared otherwise, or IN gives the `single` argument (SQLite tells
+** that since 3.38).
 */
 int tr_hidden_arguments_check(const tr_hidden_arguments *arguments, sqlite3_vtab *vtab,
                               sqlite3_index_info *info);
 
 /*
-** The values that a scan was given, kept to be given back as columns: SQLite looks at them again
-** where it plans an OR as several scans. By the rowid it then knows a row again that several of
-** them find; rows of different arguments must not be taken for one another, so whoever counts rows
-** adds the hash. All zero: none.
+** Copies of the arguments that a scan was given. The scan gives them back as columns, because
+** SQLite compares them again if it plans an OR as several scans.
+**
+** In such a plan SQLite uses the rowid to recognize a row that several scans find. Rows for
+** different arguments must have different rowids, so a table that numbers its rows adds `hash` to
+** the number. All zero: no arguments.
 */
 #define TR_KEPT_ARGUMENTS 6
 typedef struct tr_kept_arguments {
-  sqlite3_value *values[TR_KEPT_ARGUMENTS]; /* copies; NULL: not given */
-  uint64_t hash;                            /* of all of them; 4 and 4.0 are one argument */
+  sqlite3_value *values[TR_KEPT_ARGUMENTS]; /* NULL: not given */
+  uint64_t hash;                            /* of all arguments; 4 and 4.0 are the same argument */
 } tr_kept_arguments;
 
 /*
-** Copies those that `mask` has a bit for, in the order of `argv`, in the place of what was kept.
-** TR_NO_MEMORY.
+** Replaces the kept arguments by copies of `argv`, which holds those that `mask` has a bit for, in
+** the order of the bits. TR_NO_MEMORY.
 */
 tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value **argv,
                               tr_error *err);
 void tr_kept_arguments_free(tr_kept_arguments *kept); /* Makes it all zero. */
 
-/* Whether the query looks at an argument's column and the plan does not have the argument. */
+/* Whether the query uses an argument's column and no `=` in this plan gives the argument. */
 int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column);
 
 /*
-** Makes a plan dearer for the arguments that it lacks, of `count` from column `first` on:
-** those that the query looks at, and the first `required_count` in any case. `place` is that of the
-** first of them: 0, or 1 where the first argument was given by CREATE.
+** Raises the cost of a plan for each argument that it lacks, of the `count` arguments from column
+** `first` on. An argument that no `=` gives is lacking if the query uses its column, or if it is
+** one of the first `required_count`. `place` is the position of the first of them: 0, or 1 if
+** CREATE gave the first argument.
 **
-** `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)` could be one scan without any tracker,
-** whose rows all fail; it must be two. `tracker = 'a' AND (id = 3 OR id = 7)` must be one. SQLite,
-** up to 3.45, reckons the sides of an OR without what stands beside it, though in the end each of
-** them has that, too; so it weighs a plan that lacks what is in the sides against plans that lack
-** what is beside them, and a table cannot tell which is which. As arguments are given by their
-** places, the first ones beside the OR (`f('t') WHERE by = 'a' AND ... OR by = 'b' AND ...`), one
-** that is lacking outweighs all those before it. And as the first one may come from another table,
-** which it would then read too late, a plan that lacks it gives so many rows that other tables come
-** before it.
+** Why costs must tell arguments apart: `(tracker = 'a' AND id = 3) OR (tracker = 'b' AND id = 7)`
+** could be planned as one scan without a tracker, and all rows would then fail the comparison. It
+** must be two scans. But `tracker = 'a' AND (id = 3 OR id = 7)` must be one. Up to 3.45 SQLite
+** estimates the sides of an OR without the terms beside it, though in the end each side gets those,
+** too. So it compares plans that lack what is inside the OR with plans that lack what is beside it,
+** and a table cannot see which is which.
+**
+** Arguments are usually given by position, and the first ones are then beside the OR, as in
+** `f('t') WHERE by = 'a' AND ... OR by = 'b' AND ...`. So a lacking argument costs more than all
+** arguments before it together. The first argument may be a column of another table of a join,
+** which must then be read first. So a plan that lacks the first argument also claims a great many
+** rows.
 */
 void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, int count,
                                int required_count);

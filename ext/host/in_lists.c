@@ -1,5 +1,5 @@
 /*
-** The functions of SQLite 3.38, where they are there.
+** Wraps the functions that SQLite 3.38 added, if they are available.
 */
 #include "host/in_lists.h"
 

@@ -1,16 +1,14 @@
 /*
-** One term, one pair of bounds: the other side becomes the largest integer not above it and the
-** smallest not below it, and the operator picks.
+** Turns the value of a term into the largest integer not above it and the smallest not below it.
+** The operator decides which of the two becomes a bound.
 */
 #include "host/integer_terms.h"
 
 #include <math.h>
 
-/*
-** Where a number lies on the line of int64. `floor` <= it <= `ceiling`, equal if it is an integer.
-*/
+/* The place of a number among all int64: floor <= number <= ceiling, all equal for an integer. */
 typedef struct place {
-  int side; /* -1 below the line, 0 on it, 1 above */
+  int side; /* -1: below all int64; 1: above all; 0: between two or at one */
   int64_t floor;
   int64_t ceiling;
 } place;

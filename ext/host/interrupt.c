@@ -1,19 +1,18 @@
 /*
-** The polling statement, and a sleep made of short ones.
+** The polling statement, and a sleep that is made of short sleeps.
 */
 #include "host/interrupt.h"
 
 #include <time.h>
 
-/* Between two polls: short for a person who pressed Ctrl-C, long against the price of a poll. */
+/* The time between two polls: short for a person who presses Ctrl-C, long compared with a poll. */
 #define SLICE_NANOSECONDS 3000000
 
 /*
-** 64 sums of seven steps each, all different, as SQLite works out equal ones once. One SELECT of
-** nothing but numbers, shallow and narrow: there is nothing in it that an authorizer could object
-** to but the SELECT itself, and nothing that is beyond the limits of a careful program. (With
-** SELECTs inside, of which an authorizer has one ignored, SQLite may read registers that were never
-** set.)
+** 64 sums of seven steps each. All differ, because SQLite computes equal ones once. It is one
+** narrow and shallow SELECT of numbers, so that an authorizer can object to nothing but the SELECT
+** itself, and the low limits of a careful program are not exceeded. There are no SELECTs inside: if
+** an authorizer has one of those ignored, SQLite may read registers that were never set.
 */
 #define SUM(n) ", (" n "+1)+(" n "+2)"
 #define FOUR_SUMS(n) SUM(n "0") SUM(n "1") SUM(n "2") SUM(n "3")

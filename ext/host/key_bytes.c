@@ -1,21 +1,21 @@
 /*
-** Keys of rows and of values. (Bounds as SQL are in key_segments.c.)
+** The keys of rows and of values. (key_segments.c turns bounds into SQL.)
 */
 #include "host/key_bytes.h"
 
 #include "range/byte_key.h"
 
-/* A text key's escapes (source_table.h): what begins so has its byte_key behind it. */
+/* The escapes of text keys (source_table.h). The value's byte_key follows the escape. */
 #define ESCAPE_LOW 0x00
 #define ESCAPE_HIGH 0xff
 
-/* Whether a value of a TR_KEY_TEXT column is its own key. */
+/* Whether the bytes of a value in a TR_KEY_TEXT column are its key. */
 static int is_plain_text(const tr_value *value) {
   return value->type == TR_TEXT && value->bytes.size > 0 && value->bytes.data[0] != ESCAPE_LOW &&
          value->bytes.data[0] != ESCAPE_HIGH;
 }
 
-/* The escape of a value that is not. */
+/* The escape of a value whose bytes are not its key. */
 static uint8_t escape_of(const tr_value *value) {
   int is_high = value->type == TR_BLOB || (value->type == TR_TEXT && value->bytes.size > 0 &&
                                            value->bytes.data[0] == ESCAPE_HIGH);
@@ -26,7 +26,7 @@ static int is_plain_blob(const tr_value *value) {
   return value->type == TR_BLOB && value->bytes.size > 0;
 }
 
-/* Says why a row cannot be read by this key, and what can be done. */
+/* The error for a row that has no key of this form, with what the user can do. */
 static tr_code refuse_value(const tr_source_table *source, const char *function, int column,
                             const tr_value *value, const char *reason, tr_error *err) {
   static const char *const kinds[] = {"NULL", "an INTEGER", "a REAL", "text", "an empty BLOB"};
@@ -35,16 +35,13 @@ static tr_code refuse_value(const tr_source_table *source, const char *function,
                       source->schema, source->name, name, kinds[value->type], reason);
 }
 
-/*
-** Where a column of the key that is NOT NULL gives NULL it is SQLite's word for what an authorizer
-** has it ignore.
-*/
+/* If a NOT NULL column gives NULL, an authorizer has SQLite ignore the column. */
 static tr_code check_null(const tr_source_table *source, int column, tr_error *err) {
   int is_not_null = source->columns[source->key.columns[column]].is_not_null;
   return is_not_null ? tr_error_ignored(err, "a row's key cannot be read") : TR_OK;
 }
 
-/* A view of a value, without a copy where that can be had. */
+/* A view of a value, without a copy if possible. */
 static tr_value view_of(const tr_source_table *source, sqlite3_value *value) {
   return source->is_utf8 ? tr_value_of_utf8(value) : tr_value_of_sqlite(value);
 }
@@ -131,7 +128,7 @@ tr_code tr_key_of_values(const tr_source_table *source, const tr_value *values, 
     return tr_buffer_append(key, values->bytes, err);
   }
   if (form == TR_KEY_BLOB) {
-    /* All that is not a blob sorts before every key there is. */
+    /* Values that are not blobs sort before every key. */
     if (!is_plain_blob(values)) return TR_OK;
     return tr_buffer_append(key, values->bytes, err);
   }
@@ -148,7 +145,8 @@ tr_code tr_key_behind_values(const tr_source_table *source, const tr_value *valu
   tr_code code = tr_key_of_values(source, values, count, key, err);
   if (code != TR_OK) return code;
   /*
-  ** Whole values are followed by a class byte or nothing; the parts of longer ones begin with 80.
+  ** Behind whole values a longer key has a class byte, which is below 80. Raw bytes are a single
+  ** value, and the least string above it has one zero byte more.
   */
   int is_raw = (source->key.form == TR_KEY_TEXT && is_plain_text(values)) ||
                (source->key.form == TR_KEY_BLOB);

@@ -1,5 +1,5 @@
 /*
-** Terms as conditions, and terms as ranges of keys.
+** Turns terms into SQL conditions, and into ranges of keys.
 */
 #include "host/key_constraints.h"
 
@@ -48,14 +48,14 @@ int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op) 
   return is_numeric(affinity_of(source, column)) && (op <= TR_LE || op == TR_IS);
 }
 
-/* Whether a value may be meant in two ways beside the column. */
+/* Whether a value may mean more than one thing beside the column (key_constraints.h). */
 static int is_ambiguous(const tr_source_table *source, const tr_term *term, int i) {
   if (is_numeric(affinity_of(source, term->column))) return 0;
   int type = sqlite3_value_type(term->values[i]);
   return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
-/* Whether ":" is above all text that spells a number, in the order of the term's comparison. */
+/* Whether ":" is above all text that spells a number, by the collation of the term. */
 static int has_order_of_digits(const tr_source_table *source, const tr_term *term) {
   static const char *const collations[] = {"BINARY", "NOCASE", "RTRIM"};
   const char *collation = term->is_binary ? "BINARY" : source->columns[term->column].collation;
@@ -81,8 +81,9 @@ static uint8_t lower_case(uint8_t byte) {
 }
 
 /*
-** SQLite adds one to the last byte, newer ones to the last character: what follows the byte that
-** grew is then the least of its kind.
+** SQLite adds one to the last byte of the beginning; newer releases add one to its last character.
+** In UTF-8 the bytes behind the incremented one then go from the greatest continuation byte to the
+** least.
 */
 int tr_may_be_of_pattern(sqlite3_value *lower, sqlite3_value *upper) {
   if (sqlite3_value_type(lower) != SQLITE_TEXT || sqlite3_value_type(upper) != SQLITE_TEXT)
@@ -102,7 +103,7 @@ int tr_may_be_of_pattern(sqlite3_value *lower, sqlite3_value *upper) {
 int tr_constraint_may_be_of_pattern(sqlite3_index_info *info, int i) {
   sqlite3_value *upper = tr_constraint_value(info, i);
   if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_LT) return 0;
-  if (upper == NULL && tr_in_lists_are_told()) return 0; /* a parameter, never of a pattern */
+  if (upper == NULL && tr_in_lists_are_told()) return 0; /* not a constant, so not of a pattern */
   for (int j = 0; j < info->nConstraint; j++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[j];
     if (c->iColumn != info->aConstraint[i].iColumn || c->op != SQLITE_INDEX_CONSTRAINT_GE) continue;
@@ -137,13 +138,13 @@ static void append_list(const tr_source_table *source, const tr_term *term, int 
   }
 }
 
-/* Whether a number, below all text, could satisfy the operator by that alone. */
+/* Whether all text satisfies the operator if the value is taken as a number. */
 static int holds_for_all_text(const tr_source_table *source, const tr_term *term) {
   return affinity_of(source, term->column) == TR_AFFINITY_TEXT &&
          (term->op == TR_GT || term->op == TR_GE);
 }
 
-/* A term whose value may be meant in several ways: true where one of them is. */
+/* The condition for an ambiguous value: true if it is true for one of the meanings. */
 static void append_ambiguous(const tr_source_table *source, const tr_term *term, int first,
                              sqlite3_str *sql) {
   const char *operator= operators[term->op].text;
@@ -174,18 +175,18 @@ void tr_term_append_condition(const tr_source_table *source, const tr_term *term
 
 /* --- Ranges ------------------------------------------------------------------------------- */
 
-/* What the terms say of one key column: at least and at most these values. */
+/* The limits that the terms set for one key column. */
 typedef struct column_limits {
   tr_value lower;
   tr_value upper;
   int has_lower;
   int has_upper;
-  int is_above; /* > lower */
-  int is_below; /* < upper */
-  int is_never; /* what is compared with NULL is never true */
+  int is_above; /* the column is > lower, else >= */
+  int is_below; /* the column is < upper, else <= */
+  int is_never; /* a term compares with NULL and is never true */
 } column_limits;
 
-/* The value that a term compares the column with, after its affinity; 0: it limits nothing. */
+/* The value that the column is compared with, after affinity. 0: it sets no limit. */
 static int comparable_value(const tr_source_table *source, const tr_term *term, int i,
                             tr_value *value) {
   sqlite3_value *given = term->values[i];
@@ -214,8 +215,8 @@ static void limit_upper(column_limits *limits, const tr_value *value, int is_bel
 }
 
 /*
-** The least and the greatest of a list; NULL equals nothing and counts for nothing, and a list of
-** nothing else is never true.
+** The limits of a list are its least and its greatest value. NULLs in it are ignored, since nothing
+** equals NULL. A list of NULLs alone, or of nothing, is never true.
 */
 static void limit_list(const tr_source_table *source, const tr_term *term, column_limits *limits) {
   tr_value least, greatest;
@@ -234,7 +235,7 @@ static void limit_list(const tr_source_table *source, const tr_term *term, colum
   limit_upper(limits, &greatest, 0);
 }
 
-/* Whether a term's comparison is the one of keys: BINARY. */
+/* Whether a term compares as keys do: by BINARY. */
 static int is_by_bytes(const tr_source_table *source, const tr_term *term) {
   return term->is_binary || term->column < 0 ||
          sqlite3_stricmp(source->columns[term->column].collation, "BINARY") == 0;
@@ -258,21 +259,19 @@ static column_limits limits_of(const tr_source_table *source, int column, int is
   return limits;
 }
 
-/* Whether the limits leave one value, and it is in them. */
+/* Whether exactly one value is within the limits. */
 static int is_single(const column_limits *limits) {
   return limits->has_lower && limits->has_upper && !limits->is_above && !limits->is_below &&
          tr_value_compare(&limits->lower, &limits->upper) == 0;
 }
 
-/*
-** The least rowid that satisfies a lower limit, as a key; INT64_MIN needs none. 0: there is none.
-*/
+/* The least rowid that satisfies a lower limit. Returns 0 if no rowid does. */
 static int rowid_at_least(const tr_value *value, int is_above, int64_t *rowid) {
   if (value->type == TR_REAL) {
     double least = is_above ? floor(value->real) + 1 : ceil(value->real);
     if (least >= 0x1p63) return 0;
     *rowid = least < -0x1p63 ? INT64_MIN : (int64_t)least;
-    /* Beyond 2^53 adding one may change nothing. */
+    /* Above 2^53 a double plus one may be the same double. */
     while (tr_compare_integer_real(*rowid, value->real) < !!is_above) {
       if (*rowid == INT64_MAX) return 0;
       (*rowid)++;
@@ -299,7 +298,7 @@ static tr_code rowid_range(column_limits *limits, tr_buffer *start, tr_buffer *e
   } else {
     limits->is_never |= limits->has_lower;
   }
-  /* The end is the least rowid that is too great. */
+  /* The end is the least rowid above the upper limit. */
   if (code == TR_OK && limits->has_upper &&
       rowid_at_least(&limits->upper, !limits->is_below, &rowid)) {
     code = append_rowid_key(rowid, end, err);
@@ -307,12 +306,16 @@ static tr_code rowid_range(column_limits *limits, tr_buffer *start, tr_buffer *e
   return code;
 }
 
-/* The bounds of keys whose first columns are `prefix` and whose next one is within the limits. */
+/*
+** The bounds of the keys whose first columns are `prefix` and whose next column is within limits.
+*/
 static tr_code tuple_range(const tr_source_table *source, tr_value *prefix, int count,
                            const column_limits *limits, tr_buffer *start, tr_buffer *end,
                            tr_error *err) {
   tr_code code = TR_OK;
-  /* What is no blob has no place among the keys of blobs; it must be met, not passed by. */
+  /*
+  ** A row without a blob has no key, and must be reported as an error, so it must be in the range.
+  */
   int is_raw_blob = source->key.form == TR_KEY_BLOB;
   int has_lower = limits->has_lower && !(is_raw_blob && limits->lower.type != TR_BLOB);
   if (has_lower) {
@@ -327,7 +330,7 @@ static tr_code tuple_range(const tr_source_table *source, tr_value *prefix, int 
     prefix[count] = limits->upper;
     code = limits->is_below ? tr_key_of_values(source, prefix, count + 1, end, err)
                             : tr_key_behind_values(source, prefix, count + 1, end, err);
-    /* No blob is below what is not one. */
+    /* If the upper limit is not a blob, no blob is below it. */
     if (code == TR_OK && end->size == 0) code = tr_buffer_append_byte(end, 0, err);
   } else if (count > 0) {
     code = tr_key_behind_values(source, prefix, count, end, err);
@@ -357,7 +360,7 @@ tr_code tr_terms_range(const tr_source_table *source, const tr_term *terms, int 
     }
     code = tuple_range(source, prefix, equal, &limits, &start, &end, err);
   }
-  /* What is never true leaves nothing, at a place that is a range all the same. */
+  /* If nothing can be true, the range is [x, x) with an x that is not empty. */
   int is_never = limits.is_never || (end.size > 0 && tr_bytes_compare(tr_buffer_bytes(&start),
                                                                       tr_buffer_bytes(&end)) > 0);
   if (code == TR_OK && is_never && start.size == 0) code = tr_buffer_append_byte(&start, 0, err);
