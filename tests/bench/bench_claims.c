@@ -1,13 +1,14 @@
 /*
-** What claiming a row costs over comparing its key with the end, which a scan without a tracker would do
-** as well; and how long a split takes while somebody claims.
+** What claiming a row costs over comparing its key with the end, which a scan without a tracker
+** would do as well; and how long a split takes while somebody claims.
 **
 ** `make bench NAME=claims`, or build/tests/bench/bench_claims. Prints the five fields that
-** tests/README.md describes; the fourth is not a ratio here but what a claim costs *more*, in ns, or a
-** split's median, in us. A and B are timed in turns, ROUNDS times, and the medians count.
+** tests/README.md describes; the fourth is not a ratio here but what a claim costs *more*, in ns,
+** or a split's median, in us. A and B are timed in turns, ROUNDS times, and the medians count.
 **
-** An exact claim is a lock, two comparisons and a copy. In a program that has never had a second thread
-** the C library's lock is nearly free; afterwards it costs two atomic instructions. Both are shown.
+** An exact claim is a lock, two comparisons and a copy. In a program that has never had a second
+** thread the C library's lock is nearly free; afterwards it costs two atomic instructions. Both are
+** shown.
 */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,8 +24,8 @@
 enum { ROUNDS = 25, KEYS = 200000, SPLITS = 3000, LONGEST_PREFIX = 32 };
 
 /*
-** The keys of all rows, made before the clock runs: `prefix_size` bytes that all share, then the row's
-** number in eight.
+** The keys of all rows, made before the clock runs: `prefix_size` bytes that all share, then the
+** row's number in eight.
 */
 static uint8_t all_keys[(KEYS + 1) * (LONGEST_PREFIX + TR_ROWID_KEY_SIZE)];
 

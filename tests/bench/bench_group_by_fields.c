@@ -3,8 +3,8 @@
 ** million groups of an integer, a thousand of a text, and three aggregates. Both read all their
 ** groups through the same outer query, which adds them up.
 **
-** BENCH_ROWS sets the number of rows, of some 100 bytes each. Both sides have one thread and no I/O to
-** wait for, so the processor's time is what is compared: it depends less on what else runs. The
+** BENCH_ROWS sets the number of rows, of some 100 bytes each. Both sides have one thread and no I/O
+** to wait for, so the processor's time is what is compared: it depends less on what else runs. The
 ** connection is set up as SQLite comes, but for a memory map of the file.
 */
 #include <sqlite3.h>

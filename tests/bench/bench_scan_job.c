@@ -1,13 +1,13 @@
 /*
 ** What a job costs, at bundles of 1,000 rows, against the same done by hand.
 **
-** By hand is what people write: a program that keeps its place in a table of its own, and moves it in the
-** transaction of the output. Both are done twice: row by row, as by a program that computes something of
-** each, and by one INSERT ... SELECT for each bundle. Then the two parts of the difference alone: reading
-** the rows of bundles that are claimed already, and job_next in a transaction that is committed anyhow; that
-** against the scan itself, too. bench_scan_job.py has the loop in Python. The
-** table has 50,000 rows, the file is in WAL mode with synchronous = NORMAL, all statements are prepared
-** once. tests/README.md says how to read what it prints.
+** By hand is what people write: a program that keeps its place in a table of its own, and moves it
+** in the transaction of the output. Both are done twice: row by row, as by a program that computes
+** something of each, and by one INSERT ... SELECT for each bundle. Then the two parts of the
+** difference alone: reading the rows of bundles that are claimed already, and job_next in a
+** transaction that is committed anyhow; that against the scan itself, too. bench_scan_job.py has
+** the loop in Python. The table has 50,000 rows, the file is in WAL mode with synchronous = NORMAL,
+** all statements are prepared once. tests/README.md says how to read what it prints.
 */
 #include <time.h>
 
@@ -171,8 +171,8 @@ static double all_by_job(sqlite3 *db, const char *output_sql) {
 }
 
 /*
-** By hand, with a place that is moved, or with nothing that says how far it has come; or with the bookkeeping
-** of a job, though the rows are read from the table.
+** By hand, with a place that is moved, or with nothing that says how far it has come; or with the
+** bookkeeping of a job, though the rows are read from the table.
 */
 typedef enum place_kind { NO_PLACE, PLACE, JOB } place_kind;
 

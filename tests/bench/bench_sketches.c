@@ -1,6 +1,6 @@
 /*
-** What each sketch adds to a scan, for each row: calls of add_input over values that are there, less
-** the same calls of a function that does nothing. Against the time that it is allowed to take.
+** What each sketch adds to a scan, for each row: calls of add_input over values that are there,
+** less the same calls of a function that does nothing. Against the time that it is allowed to take.
 */
 #include <math.h>
 #include <stdint.h>

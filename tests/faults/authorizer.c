@@ -1,14 +1,16 @@
 /*
-** Has an authorizer object to everything that the surfaces do, once at every point where it is asked.
+** Has an authorizer object to everything that the surfaces do, once at every point where it is
+** asked.
 **
-** An authorizer is asked about each table, column and function that a statement uses, and as often about
-** the statements that the extension runs on the caller's connection. The blocks of statements.sql are run
-** with the k-th of these questions answered with SQLITE_DENY, then with SQLITE_IGNORE, and then with all
-** from the k-th on answered so, for k = 1, 2, ... until a run asks fewer; for every third k only, but with
-** TEST_EFFORT=300. Denied, a run must end in an error that has a text, or in success with the values of a
-** run that nobody disturbed: what was denied was only a hint. Where SQLite is to ignore something it gives
-** NULL for it, and any values may come, or an error. Either way the connection is as good as before and every
-** byte is given back; and what was denied leaves the database sound.
+** An authorizer is asked about each table, column and function that a statement uses, and as often
+** about the statements that the extension runs on the caller's connection. The blocks of
+** statements.sql are run with the k-th of these questions answered with SQLITE_DENY, then with
+** SQLITE_IGNORE, and then with all from the k-th on answered so, for k = 1, 2, ... until a run asks
+** fewer; for every third k only, but with TEST_EFFORT=300. Denied, a run must end in an error that
+** has a text, or in success with the values of a run that nobody disturbed: what was denied was
+** only a hint. Where SQLite is to ignore something it gives NULL for it, and any values may come,
+** or an error. Either way the connection is as good as before and every byte is given back; and
+** what was denied leaves the database sound.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,8 +44,8 @@ static int is_of_schema(int action, const char *table) {
 }
 
 /*
-** SQLite (3.53, too) ends in a null pointer where a WITHOUT ROWID table was not to get its primary key, for which
-** it asks whether it may insert into sqlite_master and create sqlite_autoindex_... .
+** SQLite (3.53, too) ends in a null pointer where a WITHOUT ROWID table was not to get its primary
+** key, for which it asks whether it may insert into sqlite_master and create sqlite_autoindex_... .
 */
 static int is_fatal_to_ignore(int action, const char *name) {
   static const char index[] = "sqlite_autoindex_";
@@ -68,7 +70,7 @@ static const char *answer_name(void) {
   return authorizer.answer == SQLITE_DENY ? "denied" : "ignored";
 }
 
-/* --- A run -------------------------------------------------------------------------------------- */
+/* --- A run ------------------------------------------------------------------------------- */
 
 static sql_blocks blocks;
 
@@ -79,8 +81,8 @@ static void must(sqlite3 *db, const char *what, const char *sql, uint64_t *answe
 }
 
 /*
-** What follows from an error of the block's: it must be one, and say what it is. (Of a CREATE that was made
-** to ignore some of its own work SQLite says that the schema is malformed.)
+** What follows from an error of the block's: it must be one, and say what it is. (Of a CREATE that
+** was made to ignore some of its own work SQLite says that the schema is malformed.)
 */
 static void check_error(sqlite3 *db, const sql_block *b, int rc) {
   const char *text = sqlite3_errmsg(db);
@@ -92,14 +94,16 @@ static void check_error(sqlite3 *db, const sql_block *b, int rc) {
            authorizer.is_on ? " and on" : "", rc, text);
 }
 
-/* Whether a block's answers tell how it was done, which may be another way where a hint was denied. */
+/*
+** Whether a block's answers tell how it was done, which may be another way where a hint was denied.
+*/
 static int tells_how(const sql_block *b) {
   return strstr(b->sql, "tranche_last_run") != NULL;
 }
 
 /*
-** One run. Returns 1 if the authorizer objected, so that the caller goes on with the next question. `at`
-** 0: it does not, and `*expected` is set.
+** One run. Returns 1 if the authorizer objected, so that the caller goes on with the next question.
+** `at` 0: it does not, and `*expected` is set.
 */
 static int run_once(const sql_block *b, int answer, long at, int is_on, uint64_t *expected) {
   sqlite3_int64 before = sqlite3_memory_used();

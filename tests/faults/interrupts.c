@@ -2,12 +2,13 @@
 ** Interrupts everything that the surfaces do, at every point where they could be.
 **
 ** The blocks of statements.sql are run with one interrupt each: by sqlite3_interrupt at the k-th
-** allocation, which is any point in the middle of whatever SQLite or the extension are at, as a call from
-** another thread would be; and by a progress handler that says stop when it is asked for the k-th time; for
-** every 13th k (TEST_EFFORT=1300: every k) until a run ends before. A statement must then end in SQLITE_INTERRUPT or in success and
-** nothing else. What was interrupted is run again (from its BEGIN, where the transaction is gone with
-** it), and in the end all answers and the schema must be those of a run that nobody disturbed: so nothing
-** was left half-done. The same with workers on other threads, where any of the threads may be hit.
+** allocation, which is any point in the middle of whatever SQLite or the extension are at, as a
+** call from another thread would be; and by a progress handler that says stop when it is asked for
+** the k-th time; for every 13th k (TEST_EFFORT=1300: every k) until a run ends before. A statement
+** must then end in SQLITE_INTERRUPT or in success and nothing else. What was interrupted is run
+** again (from its BEGIN, where the transaction is gone with it), and in the end all answers and the
+** schema must be those of a run that nobody disturbed: so nothing was left half-done. The same with
+** workers on other threads, where any of the threads may be hit.
 **
 ** The database is a file, as only then there are other connections to interrupt.
 */
@@ -27,7 +28,7 @@
 #include "effort.h"
 #include "sql_blocks.h"
 
-/* --- Two ways of interrupting --------------------------------------------------------------------- */
+/* --- Two ways of interrupting ------------------------------------------------------------ */
 
 typedef enum way { BY_CALL, BY_PROGRESS_HANDLER } way;
 static const char *const way_names[] = {"allocation", "step"};
@@ -99,7 +100,7 @@ static void install(void) {
   if (sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) != SQLITE_OK) abort();
 }
 
-/* --- A run ---------------------------------------------------------------------------------------- */
+/* --- A run ------------------------------------------------------------------------------- */
 
 static sql_blocks blocks;
 static char path[600];
@@ -155,8 +156,8 @@ static uint64_t run_statements(sqlite3 *db, const sql_block *b, way how, long at
 }
 
 /*
-** One run on a new database. Returns 1 if it was interrupted, so that the caller goes on with the next
-** point. `at` 0: it is not, and what comes out is what others are measured by.
+** One run on a new database. Returns 1 if it was interrupted, so that the caller goes on with the
+** next point. `at` 0: it is not, and what comes out is what others are measured by.
 */
 static int run_once(const sql_block *b, way how, long at, uint64_t expected[2]) {
   uint64_t found[2], none;

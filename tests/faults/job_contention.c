@@ -1,10 +1,11 @@
 /*
-** Eight processes claim bundles in a loop, in WAL and in rollback mode: nobody sees an error, and no bundle
-** is given to two of them. JOB_SECONDS says for how long in each mode (2), and each ends one bundle at least.
+** Eight processes claim bundles in a loop, in WAL and in rollback mode: nobody sees an error, and
+** no bundle is given to two of them. JOB_SECONDS says for how long in each mode (2), and each ends
+** one bundle at least.
 **
-** Each claim is noted in a table whose key is the bundle, in the transaction that says job_done; a bundle
-** that was given twice would be refused there. Whoever finds nothing free adds rows at the end of the
-** source, so there is always more to do.
+** Each claim is noted in a table whose key is the bundle, in the transaction that says job_done; a
+** bundle that was given twice would be refused there. Whoever finds nothing free adds rows at the
+** end of the source, so there is always more to do.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +104,10 @@ static void eight_processes(void **state) {
   db = database_open(path, BUSY_MILLISECONDS);
   int64_t claims = database_integer(db, "SELECT count(*) FROM notes");
   int64_t rows = database_integer(db, "SELECT sum(rows) FROM notes");
-  /* Every done bundle has its note, and the rows of all bundles are those behind the position, once. */
+  /*
+  ** Every done bundle has its note, and the rows of all bundles are those behind the position,
+  ** once.
+  */
   assert_int_equal(database_integer(db, "SELECT done FROM job_progress('job')"), claims);
   assert_int_equal(database_integer(db, "SELECT rows FROM job_progress('job')"), rows);
   assert_int_equal(rows + database_integer(db, "SELECT remaining FROM job_progress('job')"),

@@ -1,12 +1,13 @@
 /*
-** Workers of a job are killed at random moments, a thousand times; afterwards every row's effect is there
-** exactly once.
+** Workers of a job are killed at random moments, a thousand times; afterwards every row's effect is
+** there exactly once.
 **
-** Four worker processes claim, write a row of output for each row and commit it with job_done or job_next; they
-** read the rows from the job's table or by job_rowids, as it comes. This
-** process kills one after another (SIGKILL) and starts another in its place. Leases are so short that
-** bundles are also taken from workers that are alive: what those then commit must be refused. When all is
-** done the output is counted and a new job begun, until so many were killed. JOB_KILLS says how many (1000).
+** Four worker processes claim, write a row of output for each row and commit it with job_done or
+** job_next; they read the rows from the job's table or by job_rowids, as it comes. This process
+** kills one after another (SIGKILL) and starts another in its place. Leases are so short that
+** bundles are also taken from workers that are alive: what those then commit must be refused. When
+** all is done the output is counted and a new job begun, until so many were killed. JOB_KILLS says
+** how many (1000).
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,9 +39,12 @@ static void pause_for(int64_t microseconds) {
   nanosleep(&time, NULL);
 }
 
-/* --- A worker ---------------------------------------------------------------------------------- */
+/* --- A worker ---------------------------------------------------------------------------- */
 
-/* Runs a claim: `done` is the bundle that it ends, or NULL. `bundle` is what it gave, or "". SQLite's code. */
+/*
+** Runs a claim: `done` is the bundle that it ends, or NULL. `bundle` is what it gave, or "".
+** SQLite's code.
+*/
 static int claim(sqlite3_stmt *stmt, uint64_t *seed, const char *done, char bundle[256]) {
   char next[256] = "";
   sqlite3_bind_int(stmt, 1, (int)getpid());
@@ -127,7 +131,7 @@ static pid_t start_worker(const char *path, uint64_t seed) {
   _exit(0);
 }
 
-/* --- The test ---------------------------------------------------------------------------------- */
+/* --- The test ---------------------------------------------------------------------------- */
 
 static void create(const char *path, const char *mode) {
   char sql[256];

@@ -1,17 +1,18 @@
 /*
 ** Fails every allocation that SQLite or the extension makes, one after another.
 **
-** statements.sql holds blocks of SQL, each covering one surface. A block is run on a fresh connection
-** with the k-th allocation failing, for k = 1, 2, ... until a run needs fewer than k; then, for every
-** seventh k, with every allocation from the k-th on failing. Each run must end in SQLITE_NOMEM or in
-** success with the values of an unharmed run (so a block's values must not be random), leave the
-** connection usable, and give back every byte when it is closed. Loading is a block of its own. What
-** prepares for a block (support/sql_blocks.h) is not harmed.
+** statements.sql holds blocks of SQL, each covering one surface. A block is run on a fresh
+** connection with the k-th allocation failing, for k = 1, 2, ... until a run needs fewer than k;
+** then, for every seventh k, with every allocation from the k-th on failing. Each run must end in
+** SQLITE_NOMEM or in success with the values of an unharmed run (so a block's values must not be
+** random), leave the connection usable, and give back every byte when it is closed. Loading is a
+** block of its own. What prepares for a block (support/sql_blocks.h) is not harmed.
 **
-** Queries on several threads are swept apart, over a file, as only there are other connections; these stay
-** for the next query, so after each failure the same query is asked again.
+** Queries on several threads are swept apart, over a file, as only there are other connections;
+** these stay for the next query, so after each failure the same query is asked again.
 **
-** The allocations are SQLite's (SQLITE_CONFIG_MALLOC): the extension takes all its memory from there.
+** The allocations are SQLite's (SQLITE_CONFIG_MALLOC): the extension takes all its memory from
+** there.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +31,7 @@
 #include "failing_allocator.h"
 #include "sql_blocks.h"
 
-/* --- A run --------------------------------------------------------------------------------------- */
+/* --- A run ------------------------------------------------------------------------------- */
 
 static sql_blocks blocks;
 
@@ -87,7 +88,10 @@ static int run_with_failure(const sql_block *b, long at, int on, uint64_t *expec
   int failed = failing_allocator_has_failed();
   failing_allocator_arm(0, 0);
   if (!failed && rc != SQLITE_OK) fail_msg("%s: %s", f.name, sqlite3_errmsg(db));
-  /* A failed load may be reported as SQLITE_ERROR, since the loader itself needs memory to say more. */
+  /*
+  ** A failed load may be reported as SQLITE_ERROR, since the loader itself needs memory to say
+  ** more.
+  */
   if (rc != SQLITE_OK && !is_no_memory(rc) && !(b == NULL && rc == SQLITE_ERROR)) {
     fail_msg("%s: allocation %ld fails%s: %d (%s) instead of SQLITE_NOMEM", f.name, at,
              and_after(&f), rc, sqlite3_errmsg(db));
@@ -133,7 +137,7 @@ static void every_statement(void **state) {
   for (int i = 1; i < blocks.count; i++) sweep(&blocks.items[i]);
 }
 
-/* --- Several threads ------------------------------------------------------------------------------ */
+/* --- Several threads --------------------------------------------------------------------- */
 
 /* Groupings of the tables that queries_on_threads makes, each another way to read its pieces. */
 static const struct {
@@ -150,7 +154,9 @@ static const struct {
 
 static char threads_path[512];
 
-/* The query over a grouping, which must be answered by three threads; whether an allocation failed. */
+/*
+** The query over a grouping, which must be answered by three threads; whether an allocation failed.
+*/
 static int query_on_threads(sqlite3 *db, const failure *f, const char *when) {
   static const char last_run[] = "SELECT reason FROM tranche_last_run()";
   uint64_t answered, expected;

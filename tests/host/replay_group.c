@@ -1,14 +1,14 @@
 /*
-** Replays group.jsonl, what the reference's Group and Select transforms and its parser of field paths
-** answer, against group_by_fields in SQL and the parser itself.
+** Replays group.jsonl, what the reference's Group and Select transforms and its parser of field
+** paths answer, against group_by_fields in SQL and the parser itself.
 **
 ** For each line there are three answers: ours, the recorded one, and that of a model of what we
 ** document: SQLite's own GROUP BY over the same rows, or a plain statement of the rule. Ours must
 ** always be the model's. Where it is not the recorded one, a line of the table of differences must
 ** say why; a line of that table that never applies is an error, too.
 **
-** A row is a table's row here: nested fields are JSON in a column, as the vectors' README makes them
-** of the plain ones.
+** A row is a table's row here: nested fields are JSON in a column, as the vectors' README makes
+** them of the plain ones.
 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const char *line;
 static sqlite3 *db;
 static long equal, wrong, lines;
 
-/* --- differences ------------------------------------------------------------------------------- */
+/* --- differences ------------------------------------------------------------------------- */
 
 typedef enum difference {
   SYNTAX,
@@ -100,7 +100,7 @@ static int is_error(const char *class) {
   return has_error() && strcmp(jsonl_text(file, line, "err"), class) == 0;
 }
 
-/* --- field paths --------------------------------------------------------------------------------- */
+/* --- field paths ------------------------------------------------------------------------- */
 
 /* A path as the vectors show it: a list with one object, or "*". */
 static void append_tree(sqlite3_str *json, const tr_field_path *path, int step) {
@@ -166,7 +166,7 @@ static void replay_parse(void) {
   sqlite3_free(model);
 }
 
-/* --- rows ---------------------------------------------------------------------------------------- */
+/* --- rows -------------------------------------------------------------------------------- */
 
 /* The nested columns are what the vectors' README says they are. */
 static void make_table(void) {
@@ -277,7 +277,7 @@ static void append_recorded(sqlite3_str *row, const char *json, const char *path
   }
 }
 
-/* --- selections ---------------------------------------------------------------------------------- */
+/* --- selections -------------------------------------------------------------------------- */
 
 /* The two rows of the vectors, which have ids 1 and 2 in their column n. */
 static void make_sample_rows(void) {
@@ -444,7 +444,7 @@ static void replay_select_ids(void) {
   sqlite3_free(clause);
 }
 
-/* --- groups -------------------------------------------------------------------------------------- */
+/* --- groups ------------------------------------------------------------------------------ */
 
 /* The functions: ours, and the same in SQLite's words over column %s of table t. */
 static const struct {
@@ -473,7 +473,9 @@ static char *field_sql(const char *field) {
   return sqlite3_mprintf("%s", field);
 }
 
-/* ranked(x, direction, n): the n first values of a group, or for 0 its least, middle and greatest. */
+/*
+** ranked(x, direction, n): the n first values of a group, or for 0 its least, middle and greatest.
+*/
 typedef struct ranking {
   int count, direction, n;
   sqlite3_int64 values[200];

@@ -1,6 +1,6 @@
 /*
-** byte_key_scan while other things happen: another thread splits it, another connection commits or changes
-** the schema, the caller stops early, interrupts, or comes back after a restart.
+** byte_key_scan while other things happen: another thread splits it, another connection commits or
+** changes the schema, the caller stops early, interrupts, or comes back after a restart.
 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -251,7 +251,10 @@ static void an_interrupted_scan_goes_on_where_it_was(void **state) {
   assert_true(more < 100);
   assert_int_equal(sqlite3_finalize(stmt), SQLITE_INTERRUPT);
   wanted = 0;
-  /* The row that was about to be given may have been claimed already: nobody can say it was not used. */
+  /*
+  ** The row that was about to be given may have been claimed already: nobody can say it was not
+  ** used.
+  */
   char sql[150];
   snprintf(
       sql, sizeof sql,
@@ -431,8 +434,9 @@ static void tables_of_many_columns(void **state) {
 }
 
 /*
-** A column that was added has its default in the statement itself, not in the row. What the outer query
-** keeps of it must outlive the inner statement, which is prepared again for each shape of range.
+** A column that was added has its default in the statement itself, not in the row. What the outer
+** query keeps of it must outlive the inner statement, which is prepared again for each shape of
+** range.
 */
 static void values_outlive_the_inner_statement(void **state) {
   (void)state;
@@ -455,8 +459,9 @@ static void values_outlive_the_inner_statement(void **state) {
 }
 
 /*
-** Of a statement that gives many rows the place of its values is found out once. All rows are still right,
-** by every form of key, when the statement is run again, prepared again, or when the schema changes under it.
+** Of a statement that gives many rows the place of its values is found out once. All rows are still
+** right, by every form of key, when the statement is run again, prepared again, or when the schema
+** changes under it.
 */
 static void a_long_scan(void **state) {
   (void)state;

@@ -1,7 +1,7 @@
 /*
 ** byte_key_scan against the native SELECT, over random tables: keys of every kind, columns of every
-** affinity with values of every type, random WHERE terms, joins, restrictions and splits. What SQLite
-** says of the table itself is right.
+** affinity with values of every type, random WHERE terms, joins, restrictions and splits. What
+** SQLite says of the table itself is right.
 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -217,8 +217,10 @@ static void create(sqlite3 *db, test_random *random, const key_kind *kind) {
   if (test_random_below(random, 3) == 0) execute(db, "ANALYZE");
   execute(db, "CREATE TABLE j(x INTEGER, y TEXT, z)");
   for (int i = 0; i < 4; i++) {
-    /* The numeric column holds no text: what that would mean beside a TEXT column, a virtual table cannot
-    ** know (host/key_constraints.h). */
+    /*
+    ** The numeric column holds no text: a virtual table cannot know what that would mean beside a
+    ** TEXT column (host/key_constraints.h).
+    */
     char *row = sqlite3_mprintf("INSERT INTO j VALUES(CAST(%s AS NUMERIC), %s, %s)",
                                 literal(random), literal(random), literal(random));
     execute(db, row);
@@ -276,8 +278,8 @@ static void append_term(sqlite3_str *sql, test_random *random, const key_kind *k
 }
 
 /*
-** A join with j, on either side: what stands in ON of an outer join takes no row away from the side that it
-** keeps, although SQLite shows some of it to virtual tables as if it were in WHERE.
+** A join with j, on either side: what stands in ON of an outer join takes no row away from the side
+** that it keeps, although SQLite shows some of it to virtual tables as if it were in WHERE.
 */
 static void append_join(sqlite3_str *sql, test_random *random, const key_kind *kind) {
   static const char *const joins[] = {"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"};
@@ -296,10 +298,11 @@ static void append_join(sqlite3_str *sql, test_random *random, const key_kind *k
 }
 
 /*
-** A SELECT from %w: the same for the table and for the scan, but that for the table a + is put in place of %s.
-** One is before the columns of its ORDER BY: SQLite takes a column that equals a constant for ordered, which it
-** is not when '1' and '1.0' equal 1. One is before patterns: 3.40 loses the rows of a RIGHT JOIN that no row
-** matches where it reads the range of a pattern's beginning. The caller frees it.
+** A SELECT from %w: the same for the table and for the scan, but that for the table a + is put in
+** place of %s. One is before the columns of its ORDER BY: SQLite takes a column that equals a
+** constant for ordered, which it is not when '1' and '1.0' equal 1. One is before patterns: 3.40
+** loses the rows of a RIGHT JOIN that no row matches where it reads the range of a pattern's
+** beginning. The caller frees it.
 */
 static char *random_query(test_random *random, const key_kind *kind, int *is_ordered) {
   sqlite3_str *sql = sqlite3_str_new(NULL);

@@ -1,6 +1,6 @@
 /*
-** byte_key_scan in the statements around it: joins that keep rows, tables that are filled from themselves,
-** statements that fail.
+** byte_key_scan in the statements around it: joins that keep rows, tables that are filled from
+** themselves, statements that fail.
 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@ static void is_same(sqlite3_context *context, int argc, sqlite3_value **argv) {
 }
 
 /*
-** A statement that writes into the table which it reads by a scan meets the rows that were there when the scan
-** began, and ends. The LIMIT is there for when it does not.
+** A statement that writes into the table which it reads by a scan meets the rows that were there
+** when the scan began, and ends. The LIMIT is there for when it does not.
 */
 static void a_table_is_filled_from_itself(void **state) {
   (void)state;
@@ -79,7 +79,10 @@ static void a_table_is_filled_from_itself(void **state) {
   }
 }
 
-/* A tracker keeps its range: it leaves new rows behind the last key to the next scan, and is not done. */
+/*
+** A tracker keeps its range: it leaves new rows behind the last key to the next scan, and is not
+** done.
+*/
 static void a_table_is_filled_from_itself_by_name(void **state) {
   (void)state;
   sqlite3 *db = database_open(":memory:", 0);
@@ -101,7 +104,10 @@ static void a_table_is_filled_from_itself_by_name(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* A scan that the statement begins again, for each row of another table, ends where it ended at first. */
+/*
+** A scan that the statement begins again, for each row of another table, ends where it ended at
+** first.
+*/
 static void an_inner_loop_meets_no_row_of_its_statement(void **state) {
   (void)state;
   static const char *const scans[] = {"s", "byte_key_scan('t')"};
@@ -127,8 +133,8 @@ static void an_inner_loop_meets_no_row_of_its_statement(void **state) {
 }
 
 /*
-** What is in the ON of an outer join takes no row away from the side that is kept. SQLite offers some of it to
-** virtual tables all the same.
+** What is in the ON of an outer join takes no row away from the side that is kept. SQLite offers
+** some of it to virtual tables all the same.
 */
 static void outer_joins_keep_their_rows(void **state) {
   (void)state;
@@ -199,8 +205,8 @@ static void text_is_compared_with_numbers(void **state) {
 }
 
 /*
-** SQLite makes a range of the beginning of a pattern, which only text can be in. Where it was not compiled with
-** LIKE_DOESNT_MATCH_BLOBS, blobs can be LIKE the pattern all the same.
+** SQLite makes a range of the beginning of a pattern, which only text can be in. Where it was not
+** compiled with LIKE_DOESNT_MATCH_BLOBS, blobs can be LIKE the pattern all the same.
 */
 static void patterns_find_what_they_find_in_the_table(void **state) {
   (void)state;

@@ -1,7 +1,7 @@
 /*
-** Combine functions in SQL against what SQLite computes by other means: its own aggregates where it has
-** them, ORDER BY with LIMIT for rankings, a query per row for windows. And what concerns the host:
-** encodings, names that are taken, flags, memory.
+** Combine functions in SQL against what SQLite computes by other means: its own aggregates where it
+** has them, ORDER BY with LIMIT for rankings, a query per row for windows. And what concerns the
+** host: encodings, names that are taken, flags, memory.
 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -265,7 +265,9 @@ static void flags_say_what_is_pure(void **state) {
       "SELECT count(*) FROM pragma_function_list WHERE NOT flags & 0x200000 AND (name LIKE"
       " '%\\_accumulator' ESCAPE '\\' OR name IN ('sample', 'mean', 'extract_output'))",
       "INTEGER 0");
-  /* Without an id each call draws anew: that two of a thousand rows agree is out of the question. */
+  /*
+  ** Without an id each call draws anew: that two of a thousand rows agree is out of the question.
+  */
   make_table(db, 1);
   assert_answer(db, "SELECT (SELECT sample(i, 50) FROM t) = (SELECT sample(i, 50) FROM t)",
                 "INTEGER 0");

@@ -1,6 +1,6 @@
 /*
-** Where the system gives fewer threads than there are workers, or none, group_by_fields gives the same: every
-** pattern of which of three threads cannot be started, with few groups and with many.
+** Where the system gives fewer threads than there are workers, or none, group_by_fields gives the
+** same: every pattern of which of three threads cannot be started, with few groups and with many.
 **
 ** The pthread_create of this program stands before the system's, and fails when it is told to.
 */

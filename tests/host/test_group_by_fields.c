@@ -1,6 +1,6 @@
 /*
-** group_by_fields as a table among others: joins, IN, nested uses, what a query looks at; and what stops
-** it: limits, interrupts, authorizers, changed tables, misuse.
+** group_by_fields as a table among others: joins, IN, nested uses, what a query looks at; and what
+** stops it: limits, interrupts, authorizers, changed tables, misuse.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static int tear_down(void **state) {
   return sqlite3_close(db) != SQLITE_OK;
 }
 
-/* --- what a query gives ------------------------------------------------------------------------- */
+/* --- what a query gives ------------------------------------------------------------------ */
 
 static void test_answers(void **state) {
   (void)state;
@@ -80,7 +80,10 @@ static void test_answers(void **state) {
        "group_by_fields(name, 'g', 'sum(x) AS s', w)",
        "49500,49600"},
       {"SELECT count(*) FROM group_by_fields('t', 'g', 'count(*)', NULL, NULL)", "10"},
-      /* Other arguments in each side of an OR, which SQLite looks at again; and groups that differ in them alone. */
+      /*
+      ** Other arguments in each side of an OR, which SQLite looks at again; and groups that differ
+      ** in them alone.
+      */
       {"SELECT group_concat(key) FROM group_by_fields WHERE (source = 't' AND \"by\" = 'g' AND key "
        "LIKE '%1%') OR (source = 't' AND \"by\" = 'name' AND key LIKE '%2%')",
        "{\"g\":1},{\"name\":\"n2\"}"},
@@ -145,7 +148,7 @@ static void test_samples_repeat(void **state) {
   for (int i = 0; i < 5; i++) assert_string_equal(database_text(db, sample), first);
 }
 
-/* --- schemas and changes -------------------------------------------------------------------------- */
+/* --- schemas and changes ----------------------------------------------------------------- */
 
 static void test_tables_of_all_kinds(void **state) {
   (void)state;
@@ -178,7 +181,7 @@ static void test_table_changes(void **state) {
   if (strncmp(text, "error: group_by_fields: ", 24) != 0) fail_msg("%s", text);
 }
 
-/* --- what stops it ------------------------------------------------------------------------------------ */
+/* --- what stops it ----------------------------------------------------------------------- */
 
 static void test_memory_limit(void **state) {
   (void)state;
@@ -234,8 +237,8 @@ static void test_authorizer(void **state) {
 }
 
 /*
-** Neither a call nor a table that is connected while a statement runs may end statements: planning leaves
-** the connection as it is.
+** Neither a call nor a table that is connected while a statement runs may end statements: planning
+** leaves the connection as it is.
 */
 static void test_planning_has_no_effects(void **state) {
   (void)state;

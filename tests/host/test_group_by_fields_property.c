@@ -1,10 +1,11 @@
 /*
-** group_by_fields against SQLite's own GROUP BY, over random schemas, rows and queries: the same rows,
-** each value of the same type, in any order. The same for conditions on key fields, in every way in
-** which the query can compare them, and for paths into JSON against json_extract.
+** group_by_fields against SQLite's own GROUP BY, over random schemas, rows and queries: the same
+** rows, each value of the same type, in any order. The same for conditions on key fields, in every
+** way in which the query can compare them, and for paths into JSON against json_extract.
 **
 ** What SQLite does not promise is kept out of the rows: REAL sums that round, and what a key shows
-** where min() or max() stands beside it (SQLite then takes the row of the minimum, we the first one).
+** where min() or max() stands beside it (SQLite then takes the row of the minimum, we the first
+** one).
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +58,9 @@ static int compare_lines(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All rows of a query, each as one text with types, sorted; its parameters are bound to `values`. */
+/*
+** All rows of a query, each as one text with types, sorted; its parameters are bound to `values`.
+*/
 static lines rows_of(const char *sql, sqlite3_value *const *values) {
   lines rows = {0};
   sqlite3_stmt *stmt;
@@ -177,8 +180,9 @@ static void make_table(const char *schema) {
   for (int c = 0; c < COLUMNS; c++) {
     if (c >= 2 && has_generated && below(2)) {
       /*
-      ** SQLite 3.40 is no oracle for columns that are computed and numeric: a REAL becomes INTEGER in its
-      ** window functions, and of two columns with one expression the second may get the first's affinity.
+      ** SQLite 3.40 is no oracle for columns that are computed and numeric: a REAL becomes INTEGER
+      ** in its window functions, and of two columns with one expression the second may get the
+      ** first's affinity.
       */
       sqlite3_str_appendf(sql, ", k%d %s AS (%s) %s", c, PICK(computed_types), PICK(generated),
                           below(2) ? "STORED" : "VIRTUAL");
@@ -231,7 +235,7 @@ static void fill_table(const char *schema) {
   lines_free(&names);
 }
 
-/* --- random queries ---------------------------------------------------------------------------- */
+/* --- random queries ---------------------------------------------------------------------- */
 
 static const struct {
   const char *ours, *theirs;
@@ -317,8 +321,8 @@ static query make_query(const char *schema) {
 }
 
 /*
-** The columns of `q`, for comparing: equal values look the same. An index that comes into play, for a
-** condition or for a part of the key, makes another row of a group the first.
+** The columns of `q`, for comparing: equal values look the same. An index that comes into play, for
+** a condition or for a part of the key, makes another row of a group the first.
 */
 static char *shown_columns(void) {
   sqlite3_str *columns = sqlite3_str_new(NULL);
@@ -335,10 +339,10 @@ static char *shown_columns(void) {
 }
 
 /*
-** Conditions on the key fields of both, compared with values, parameters and columns of any affinity.
-** (Not with columns if the field is an expression: that has no affinity at all, which no column of a
-** virtual table can be. Nor with another collation if there is an index: it depends on the row that a
-** group shows.)
+** Conditions on the key fields of both, compared with values, parameters and columns of any
+** affinity. (Not with columns if the field is an expression: that has no affinity at all, which no
+** column of a virtual table can be. Nor with another collation if there is an index: it depends on
+** the row that a group shows.)
 */
 static void check_conditions(const query *q) {
   static const char *const operators[] = {"=", "<", "<=", ">", ">=", "IS", "<>", "IS NOT"};
@@ -406,7 +410,9 @@ static void check_all(const query *q) {
   sqlite3_free(shown);
 }
 
-/* A collation that only SQLite can compare by: of texts that are written backwards, without case. */
+/*
+** A collation that only SQLite can compare by: of texts that are written backwards, without case.
+*/
 static int compare_reversed(void *unused, int a_size, const void *a, int b_size, const void *b) {
   (void)unused;
   const uint8_t *x = a, *y = b;
@@ -420,7 +426,10 @@ static int compare_reversed(void *unused, int a_size, const void *a, int b_size,
 static void open_database(void) {
   static const char *const encodings[] = {"UTF-8", "UTF-8", "UTF-16le"};
   db = database_open(":memory:", 0);
-  /* SQLite 3.38 to 3.40 may lose rows whose texts differ in length under RTRIM, by its Bloom filter. */
+  /*
+  ** SQLite 3.38 to 3.40 may lose rows whose texts differ in length under RTRIM, by its Bloom
+  ** filter.
+  */
   database_must(db, "PRAGMA automatic_index = off");
   char *pragma = sqlite3_mprintf("PRAGMA encoding = '%s'", PICK(encodings));
   database_must(db, pragma);
@@ -453,7 +462,7 @@ static void test_random_queries(void **state) {
   }
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------ */
+/* --- JSON -------------------------------------------------------------------------------- */
 
 /* No list stands in a list: paths here would go into the inner one, the oracle would not. */
 static void append_json(sqlite3_str *json, int depth, int is_in_list) {
@@ -479,7 +488,10 @@ static void append_json(sqlite3_str *json, int depth, int is_in_list) {
 
 #define NO_LIST "json_type(j) IS NOT 'array'"
 
-/* Paths are json_extract where no list stands on the way, and what the oracle says where one is written. */
+/*
+** Paths are json_extract where no list stands on the way, and what the oracle says where one is
+** written.
+*/
 static void test_json_paths(void **state) {
   (void)state;
   static const struct {

@@ -1,7 +1,7 @@
 /*
-** Groups that are found by their key: a grouping as the inner side of a join, against SQLite's own, for keys and
-** values of every affinity, collation and type; and that it is not walked from one end to the other for
-** each row of the outer side.
+** Groups that are found by their key: a grouping as the inner side of a join, against SQLite's own,
+** for keys and values of every affinity, collation and type; and that it is not walked from one end
+** to the other for each row of the outer side.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,8 +77,8 @@ static void make_table(const char *name, int rows) {
 }
 
 /*
-** Makes the grouping o by one or two keys, and the table `native` of SQLite's groups, whose columns are of the keys'
-** types. Key `type` TYPES is an expression, which has none.
+** Makes the grouping o by one or two keys, and the table `native` of SQLite's groups, whose columns
+** are of the keys' types. Key `type` TYPES is an expression, which has none.
 */
 static void make_groups(const char *const keys[2], const int key_types[2]) {
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -173,9 +173,9 @@ static void two_keys_are_found(void **state) {
 }
 
 /*
-** Views whose rows come from several SELECTs, and of STRICT tables: a condition must not lose rows of a group, nor a
-** group. What type such a view's column is said to have differs between releases: where that decides, no group is as
-** right as the whole one.
+** Views whose rows come from several SELECTs, and of STRICT tables: a condition must not lose rows
+** of a group, nor a group. What type such a view's column is said to have differs between releases:
+** where that decides, no group is as right as the whole one.
 */
 static void views_lose_nothing(void **state) {
   (void)state;
@@ -221,7 +221,9 @@ static void views_lose_nothing(void **state) {
   }
 }
 
-/* A statement that fills the source from its own groups reads those that were there when it began. */
+/*
+** A statement that fills the source from its own groups reads those that were there when it began.
+*/
 static void own_rows_are_not_read(void **state) {
   (void)state;
   static const char *const inserts[] = {
@@ -268,7 +270,10 @@ static int64_t count_steps(const char *sql) {
   return steps;
 }
 
-/* For each of 2,000 rows a few steps, where 2,000 groups would be some 20,000; on one thread and on several. */
+/*
+** For each of 2,000 rows a few steps, where 2,000 groups would be some 20,000; on one thread and on
+** several.
+*/
 static void groups_are_not_walked(void **state) {
   (void)state;
   static const char *const keys[] = {"id", "'t' || id", "id / 1"};
@@ -314,7 +319,10 @@ static void late_groups_are_found(void **state) {
 static int open_memory(void **state) {
   (void)state;
   db = database_open(":memory:", 0);
-  /* SQLite 3.38 to 3.40 may lose rows whose texts differ in length under RTRIM, by its Bloom filter. */
+  /*
+  ** SQLite 3.38 to 3.40 may lose rows whose texts differ in length under RTRIM, by its Bloom
+  ** filter.
+  */
   database_must(db, "PRAGMA automatic_index = off");
   return 0;
 }

@@ -1,7 +1,7 @@
 /*
-** Trackers and other arguments in every shape of WHERE clause that SQLite may plan otherwise than as one
-** scan: no row may be lost in silence. Each query must give what the same terms give without a tracker, or
-** the error that is named.
+** Trackers and other arguments in every shape of WHERE clause that SQLite may plan otherwise than
+** as one scan: no row may be lost in silence. Each query must give what the same terms give without
+** a tracker, or the error that is named.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -198,9 +198,9 @@ static void table_functions_too(void **state) {
 }
 
 /*
-** Arguments in the sides of an OR, some of them beside it: each side is a scan of its own, with the arguments of both.
-** What a side gives twice with another's arguments is another row; in counting_input, where a row is its number, it
-** is the same one.
+** Arguments in the sides of an OR, some of them beside it: each side is a scan of its own, with the
+** arguments of both. What a side gives twice with another's arguments is another row; in
+** counting_input, where a row is its number, it is the same one.
 */
 static void an_or_over_arguments_is_a_scan_for_each(void **state) {
   (void)state;
@@ -327,10 +327,11 @@ static void arguments_are_given_by_equals(void **state) {
 }
 
 /*
-** An argument from a table that the query puts behind the scan for good. SQLite does not show the table
-** that there is such a term, and a query that only reads the column looks the same to it; so the scan runs
-** without the argument and the term filters what comes, as docs/limits.md says. Should a host ever show it,
-** these answers become those of the same tables in the other order, or an error.
+** An argument from a table that the query puts behind the scan for good. SQLite does not show the
+** table that there is such a term, and a query that only reads the column looks the same to it; so
+** the scan runs without the argument and the term filters what comes, as docs/limits.md says.
+** Should a host ever show it, these answers become those of the same tables in the other order, or
+** an error.
 */
 static void a_fixed_join_order_loses_arguments(void **state) {
   (void)state;

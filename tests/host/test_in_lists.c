@@ -1,8 +1,8 @@
 /*
 ** host/in_lists.h: a list that cannot be read to its end is an error, and not a shorter list.
 **
-** SQLite keeps the values of an IN (SELECT ...) in a file of its own once they are many. Here that file can be written,
-** but not read.
+** SQLite keeps the values of an IN (SELECT ...) in a file of its own once they are many. Here that
+** file can be written, but not read.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "database.h"
 
-/* --- A VFS whose transient files cannot be read ------------------------------------------------- */
+/* --- A VFS whose transient files cannot be read ------------------------------------------ */
 
 static sqlite3_vfs *real;
 static sqlite3_io_methods unreadable; /* the system's methods for such a file, but for reading */
@@ -46,7 +46,7 @@ static void install(void) {
   if (sqlite3_vfs_register(&vfs, 1) != SQLITE_OK) abort();
 }
 
-/* --- Tests ----------------------------------------------------------------------------------------- */
+/* --- Tests ------------------------------------------------------------------------------- */
 
 static void a_list_that_breaks_off_is_an_error(void **state) {
   (void)state;

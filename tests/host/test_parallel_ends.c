@@ -1,7 +1,8 @@
 /*
-** How a run of group_by_fields on several threads ends, well or badly: no thread outlives it, whoever closes
-** what and when; whoever is stopped or fails stops the others within the pieces at hand; a child process
-** that is forked in the middle can exit, and one that is forked between two rows can do all.
+** How a run of group_by_fields on several threads ends, well or badly: no thread outlives it,
+** whoever closes what and when; whoever is stopped or fails stops the others within the pieces at
+** hand; a child process that is forked in the middle can exit, and one that is forked between two
+** rows can do all.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +42,10 @@ static int count_threads(void) {
 static char path[512];
 static long rows;
 
-/* A table of `rows` rows, and the table o that groups them on three threads, each row taking a while. */
+/*
+** A table of `rows` rows, and the table o that groups them on three threads, each row taking a
+** while.
+*/
 static sqlite3 *open_filled(long row_count) {
   char sql[400];
   sqlite3 *db = database_open(database_path("parallel_ends", path), 10000);
@@ -62,11 +66,11 @@ static void assert_was_parallel(sqlite3 *db) {
                       "3");
 }
 
-/* --- in the middle of a run -------------------------------------------------------------------------- */
+/* --- in the middle of a run -------------------------------------------------------------- */
 
 /*
-** Does what must be seen in the middle of a run, over more and more rows: a short run may be over before
-** anybody looked. Each `see_` function says whether somebody did.
+** Does what must be seen in the middle of a run, over more and more rows: a short run may be over
+** before anybody looked. Each `see_` function says whether somebody did.
 */
 static void see(int (*see_run)(long row_count), long row_count) {
   while (!see_run(row_count)) {
@@ -129,7 +133,8 @@ static void threads_live_only_while_a_query_runs(void **state) {
 }
 
 /*
-** The pieces that are at hand when the run is stopped may be counted, if they end at that moment; no others.
+** The pieces that are at hand when the run is stopped may be counted, if they end at that moment;
+** no others.
 */
 static int see_stop(long row_count) {
   enum { MOST_OF_A_PIECE = 2 * 8192 }; /* twice what worker_pool.c hands out */
@@ -171,7 +176,10 @@ static void closing_with_a_statement_left_leaves_nothing(void **state) {
     assert_int_equal(sqlite3_close(db), SQLITE_BUSY);
     assert_int_equal(sqlite3_close_v2(db), SQLITE_OK);
     assert_int_equal(count_threads(), before);
-    /* SQLite compiles nothing for a connection that was closed, so a run that has not been cannot be now. */
+    /*
+    ** SQLite compiles nothing for a connection that was closed, so a run that has not been cannot
+    ** be now.
+    */
     assert_int_equal(sqlite3_step(stmt), steps == 0 ? SQLITE_MISUSE : SQLITE_ROW);
     assert_int_equal(count_threads(), before);
     assert_int_equal(sqlite3_finalize(stmt), steps == 0 ? SQLITE_MISUSE : SQLITE_OK);
@@ -181,9 +189,12 @@ static void closing_with_a_statement_left_leaves_nothing(void **state) {
   }
 }
 
-/* --- late rows ----------------------------------------------------------------------------------------- */
+/* --- late rows --------------------------------------------------------------------------- */
 
-/* The same with a group for each two rows, so many that the last rows are added while groups are given out. */
+/*
+** The same with a group for each two rows, so many that the last rows are added while groups are
+** given out.
+*/
 static sqlite3 *open_many_groups(void) {
   sqlite3 *db = open_filled(200000);
   database_must(
@@ -234,7 +245,7 @@ static void late_rows_leave_no_threads(void **state) {
   database_remove(path);
 }
 
-/* --- forks ------------------------------------------------------------------------------------------- */
+/* --- forks ------------------------------------------------------------------------------- */
 
 static void assert_child_is_well(pid_t child) {
   int status;
@@ -244,8 +255,8 @@ static void assert_child_is_well(pid_t child) {
 }
 
 /*
-** While other threads are inside SQLite, its locks are nobody's to free in a child, which may exit (or
-** become another program) and no more, as POSIX has it.
+** While other threads are inside SQLite, its locks are nobody's to free in a child, which may exit
+** (or become another program) and no more, as POSIX has it.
 */
 static int see_child(long row_count) {
   sqlite3 *db = open_filled(row_count);
@@ -294,7 +305,7 @@ static void a_child_between_two_rows_may_do_all(void **state) {
   database_remove(path);
 }
 
-/* --- errors ------------------------------------------------------------------------------------------ */
+/* --- errors ------------------------------------------------------------------------------ */
 
 /* Overwrites the page in the middle of the file with bytes that are no page. */
 static void damage_file(void) {

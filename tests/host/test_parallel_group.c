@@ -1,6 +1,7 @@
 /*
-** group_by_fields on several threads: the same rows as on one, byte for byte; only where that is proved;
-** and what the caller has a say in (authorizer, interrupt, progress handler, closing) holds for all.
+** group_by_fields on several threads: the same rows as on one, byte for byte; only where that is
+** proved; and what the caller has a say in (authorizer, interrupt, progress handler, closing) holds
+** for all.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@
 #include "effort.h"
 #include "tranche.h"
 
-/* --- databases ------------------------------------------------------------------------------------ */
+/* --- databases --------------------------------------------------------------------------- */
 
 /* A folder of the test's own, removed with what is in it. */
 static char folder[200];
@@ -128,7 +129,7 @@ static void fill(sqlite3 *db, const char *table, long n) {
 #define COLUMNS \
   "id INTEGER PRIMARY KEY, g INT, r REAL, name TEXT, mixed, folded TEXT COLLATE NOCASE"
 
-/* --- the same rows --------------------------------------------------------------------------------- */
+/* --- the same rows ----------------------------------------------------------------------- */
 
 typedef struct query {
   const char *by; /* clauses of the key */
@@ -235,7 +236,7 @@ static void same_rows_with_any_number_of_workers(void **state) {
   }
 }
 
-/* --- where it may be parallel, and where not ------------------------------------------------------- */
+/* --- where it may be parallel, and where not --------------------------------------------- */
 
 #define SMALL 3000
 
@@ -438,8 +439,8 @@ static void parallel_only_where_it_is_the_same(void **state) {
 
 /* The ways a file can be opened. */
 /*
-** A primary key that does not lie in ascending order: rows would come out of a sorter, and the first one is
-** the one with the last key.
+** A primary key that does not lie in ascending order: rows would come out of a sorter, and the
+** first one is the one with the last key.
 */
 static void descending_keys(void **state) {
   (void)state;
@@ -525,7 +526,10 @@ static void a_kept_statement_stays_parallel(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* An index in another order than the table's: the first row is the index's, with any number of workers. */
+/*
+** An index in another order than the table's: the first row is the index's, with any number of
+** workers.
+*/
 static void the_first_row_is_the_one_that_sqlite_meets(void **state) {
   (void)state;
   sqlite3 *db = open_db("covering.db");
@@ -641,12 +645,12 @@ static void results_can_be_stored(void **state) {
   sqlite3_close(db);
 }
 
-/* --- one snapshot ----------------------------------------------------------------------------------- */
+/* --- one snapshot ------------------------------------------------------------------------ */
 
 /*
-** Another process that moves amounts between rows far from each other and adds rows in pairs, one commit
-** after another, until it is told to end: with a pause after each, some thousand times a second, or as fast
-** as it can.
+** Another process that moves amounts between rows far from each other and adds rows in pairs, one
+** commit after another, until it is told to end: with a pause after each, some thousand times a
+** second, or as fast as it can.
 */
 static pid_t start_writer(const char *name, const char *mode, int pauses) {
   pid_t writer = fork();
@@ -705,7 +709,7 @@ static void totals_are_of_one_committed_state(void **state) {
   }
 }
 
-/* --- what the caller has a say in ------------------------------------------------------------------- */
+/* --- what the caller has a say in -------------------------------------------------------- */
 
 /* A query that takes a while: every row hashes some text. */
 #define SLOW_QUERY                                                              \

@@ -1,11 +1,12 @@
 /*
-** A soak: for SOAK_SECONDS (a few in make test, 600 in make soak) two threads ask random group_by_fields
-** questions of one file and compare with SQLite's own GROUP BY in the same read transaction, while a
-** third writes to it and a fourth interrupts them; connections are closed and opened again and again, in
-** WAL and in rollback mode by turns. At the end not a byte, file or thread is left.
+** A soak: for SOAK_SECONDS (a few in make test, 600 in make soak) two threads ask random
+** group_by_fields questions of one file and compare with SQLite's own GROUP BY in the same read
+** transaction, while a third writes to it and a fourth interrupts them; connections are closed and
+** opened again and again, in WAL and in rollback mode by turns. At the end not a byte, file or
+** thread is left.
 **
-** Interrupts come as the work goes on, one in so many questions, whatever a machine, a sanitizer or valgrind
-** makes of the time; and writes likewise.
+** Interrupts come as the work goes on, one in so many questions, whatever a machine, a sanitizer or
+** valgrind makes of the time; and writes likewise.
 */
 #include <setjmp.h>
 #include <stdarg.h>

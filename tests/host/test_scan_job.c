@@ -9,7 +9,9 @@
 
 #include "database.h"
 
-/* A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments. */
+/*
+** A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments.
+*/
 static sqlite3 *with_job(const char *path, int rows, const char *arguments) {
   char sql[512];
   sqlite3 *db = database_open(path, 0);
@@ -105,7 +107,7 @@ static int64_t state_count(sqlite3 *db, const char *state) {
   return database_integer(db, sql);
 }
 
-/* --- Claims ------------------------------------------------------------------------------------ */
+/* --- Claims ------------------------------------------------------------------------------ */
 
 static void every_row_once_at_every_boundary(void **state) {
   (void)state;
@@ -194,7 +196,7 @@ static void a_large_bundle_that_came_back_is_cut(void **state) {
   close_database(db);
 }
 
-/* --- Whose it is ------------------------------------------------------------------------------- */
+/* --- Whose it is ------------------------------------------------------------------------- */
 
 static void a_worker_whose_bundle_was_claimed_again_is_fenced(void **state) {
   (void)state;
@@ -221,8 +223,8 @@ static void a_worker_whose_bundle_was_claimed_again_is_fenced(void **state) {
 }
 
 /*
-** One connection, one worker's name, and a lease that ran out between two claims: what came in between is of the second
-** one's rows, so the first must not end it.
+** One connection, one worker's name, and a lease that ran out between two claims: what came in
+** between is of the second one's rows, so the first must not end it.
 */
 static void claims_of_one_worker_are_told_apart(void **state) {
   (void)state;
@@ -276,7 +278,10 @@ static void assert_ends_nothing(sqlite3 *db, const char *bundle, const char *why
   }
 }
 
-/* How a claim comes to be undone, and how the next one is made: on this connection, or (`is_another`) on a second. */
+/*
+** How a claim comes to be undone, and how the next one is made: on this connection, or
+** (`is_another`) on a second.
+*/
 typedef struct undoing {
   const char *before, *undo;
   const char *again, *keep;
@@ -294,8 +299,9 @@ static const undoing undoings[] = {
 };
 
 /*
-** A row that came between the two claims is of the second only: so the first, whose output has it not, must end nothing,
-** though it was of the same keys, the same worker and, as the count went back with it, the same count of claims.
+** A row that came between the two claims is of the second only: so the first, whose output has it
+** not, must end nothing, though it was of the same keys, the same worker and, as the count went
+** back with it, the same count of claims.
 */
 static void a_claim_that_was_rolled_back_never_comes_again(void **state) {
   (void)state;
@@ -329,7 +335,9 @@ static void a_claim_that_was_rolled_back_never_comes_again(void **state) {
   }
 }
 
-/* All are of the same bundle, most of them rolled back, by calls inside a transaction and outside. */
+/*
+** All are of the same bundle, most of them rolled back, by calls inside a transaction and outside.
+*/
 static void no_number_is_given_twice(void **state) {
   (void)state;
   enum { CLAIMS = 200 };
@@ -353,7 +361,10 @@ static void no_number_is_given_twice(void **state) {
   close_database(db);
 }
 
-/* A job whose bundle was claimed `count` times, and once more, with `text`, in a transaction that is open. */
+/*
+** A job whose bundle was claimed `count` times, and once more, with `text`, in a transaction that
+** is open.
+*/
 static sqlite3 *claim_again_after(const char *count, char text[200]) {
   char sql[200];
   sqlite3 *db = in_memory(5, "");
@@ -365,7 +376,10 @@ static sqlite3 *claim_again_after(const char *count, char text[200]) {
   return db;
 }
 
-/* Counts that are too great for the number stay at the greatest, and the claims are told apart all the same. */
+/*
+** Counts that are too great for the number stay at the greatest, and the claims are told apart all
+** the same.
+*/
 static void any_count_of_claims_has_its_number(void **state) {
   (void)state;
   static const char *const counts[] = {"8189", "8190", "8191", "1 << 40", "(1 << 53) - 2"};
@@ -533,18 +547,23 @@ static void a_lease_of_another_boot_is_judged_by_the_wall_clock(void **state) {
   database_must(db,
                 "UPDATE job_bundles SET claimed_at = claimed_at - 60000 WHERE state = 'claimed'");
   assert_same_bundle(claim(db, "w2", 5, 60), bundle);
-  /* Before the claim by less than the lease: clocks differ a little, and the lease holds all the same. */
+  /*
+  ** Before the claim by less than the lease: clocks differ a little, and the lease holds all the
+  ** same.
+  */
   database_must(db, "UPDATE job_bundles SET boot = 'another', claimed_at = claimed_at + 300 "
                     "WHERE state = 'claimed'");
   assert_null(claim(db, "w3", 5, 60));
-  /* A wall clock that stands before the claim was set back: it cannot tell, and the lease is over. */
+  /*
+  ** A wall clock that stands before the claim was set back: it cannot tell, and the lease is over.
+  */
   database_must(db, "UPDATE job_bundles SET boot = 'another', claimed_at = claimed_at + 1000000 "
                     "WHERE state = 'claimed'");
   assert_same_bundle(claim(db, "w3", 5, 60), bundle);
   close_database(db);
 }
 
-/* --- Failures ---------------------------------------------------------------------------------- */
+/* --- Failures ---------------------------------------------------------------------------- */
 
 /* Works until nothing is free; bundles with id `bad` fail. */
 static int work_around(sqlite3 *db, int bad) {
@@ -604,7 +623,7 @@ static void leases_that_run_out_are_failures(void **state) {
   close_database(db);
 }
 
-/* --- Rows behind ------------------------------------------------------------------------------- */
+/* --- Rows behind ------------------------------------------------------------------------- */
 
 static void a_rescan_finds_just_the_new_rowids(void **state) {
   (void)state;
@@ -655,7 +674,7 @@ static void a_rescan_in_a_transaction_is_undone_with_it(void **state) {
   close_database(db);
 }
 
-/* --- Transactions ------------------------------------------------------------------------------ */
+/* --- Transactions ------------------------------------------------------------------------ */
 
 static void what_is_rolled_back_was_not_claimed_and_not_done(void **state) {
   (void)state;
@@ -766,7 +785,7 @@ static void looking_at_progress_holds_nobody_up(void **state) {
   database_remove(path);
 }
 
-/* --- Sizes ------------------------------------------------------------------------------------- */
+/* --- Sizes ------------------------------------------------------------------------------- */
 
 static void bundles_take_the_target_time(void **state) {
   (void)state;

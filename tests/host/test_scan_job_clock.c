@@ -1,7 +1,9 @@
 /*
-** scan_job where the wall clock was set to a time that cannot be: what was written then can be read.
+** scan_job where the wall clock was set to a time that cannot be: what was written then can be
+** read.
 **
-** The clocks are those of this file, which the extension is linked with: they stand where a test puts them.
+** The clocks are those of this file, which the extension is linked with: they stand where a test
+** puts them.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
-** scan_job: tables that say what no job can be, written by another program or lost on a disk. Each use gives
-** an error that names the value; none hangs, none computes with it (run under UBSan), and PRAGMA
-** integrity_check finds it.
+** scan_job: tables that say what no job can be, written by another program or lost on a disk. Each
+** use gives an error that names the value; none hangs, none computes with it (run under UBSan), and
+** PRAGMA integrity_check finds it.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,9 @@
 
 #include "database.h"
 
-/* Three bundles of 4 keys: done, claimed (its lease over), pending as it came back; then the rest. */
+/*
+** Three bundles of 4 keys: done, claimed (its lease over), pending as it came back; then the rest.
+*/
 static sqlite3 *with_job(const char *source) {
   sqlite3 *db = database_open(":memory:", 0);
   database_must(db, source);
@@ -109,7 +111,10 @@ static void damaged_values_are_named(void **state) {
   }
 }
 
-/* A bundle's rows are those of its record; one that breaks off would leave rows out, and nobody would know. */
+/*
+** A bundle's rows are those of its record; one that breaks off would leave rows out, and nobody
+** would know.
+*/
 static void a_record_that_breaks_off_loses_no_row(void **state) {
   (void)state;
   static const char *const records[] = {"x'72'||x'80'", "x'7280'", "x'728080808080808080800180'",
@@ -150,7 +155,9 @@ static void a_range_below_the_lowest_rowid_is_empty(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Bundles that overlap, or leave a gap: what is beside them is neither claimed again nor passed by. */
+/*
+** Bundles that overlap, or leave a gap: what is beside them is neither claimed again nor passed by.
+*/
 static void bundles_must_border_on_each_other(void **state) {
   (void)state;
   static const char *const damages[] = {
@@ -191,7 +198,9 @@ static int ignore_writes(void *context, int action, const char *a, const char *b
   return is_write && a != NULL && strcmp(a, "job_bundles") == 0 ? SQLITE_IGNORE : SQLITE_OK;
 }
 
-/* A statement that an authorizer had come to nothing is not said to have done something, nor kept. */
+/*
+** A statement that an authorizer had come to nothing is not said to have done something, nor kept.
+*/
 static void what_is_not_written_is_an_error(void **state) {
   (void)state;
   static const int calls[] = {1, 2, 3, 4};

@@ -1,6 +1,6 @@
 /*
-** scan_job: what goes wrong. Fences, keys that are another, claims that came to nothing, statements that cannot take back,
-** tables that are damaged, jobs made anew: no row is lost without an error.
+** scan_job: what goes wrong. Fences, keys that are another, claims that came to nothing, statements
+** that cannot take back, tables that are damaged, jobs made anew: no row is lost without an error.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static const char *ask(sqlite3 *db, const char *form, const char *first, const c
   return database_text(db, sql);
 }
 
-/* --- Keys that are another ---------------------------------------------------------------------- */
+/* --- Keys that are another --------------------------------------------------------------- */
 
 static void a_key_that_is_another_is_noticed_by_every_use(void **state) {
   (void)state;
@@ -65,9 +65,12 @@ static void a_key_that_is_another_is_noticed_by_every_use(void **state) {
   database_remove(path);
 }
 
-/* --- Retrying ----------------------------------------------------------------------------------- */
+/* --- Retrying ---------------------------------------------------------------------------- */
 
-/* Nobody has a bundle that is pending again, and nothing of its last end is left, whichever way it was asked for. */
+/*
+** Nobody has a bundle that is pending again, and nothing of its last end is left, whichever way it
+** was asked for.
+*/
 static void a_retry_of_all_is_that_of_each(void **state) {
   (void)state;
   char rows[2][2048];
@@ -95,7 +98,7 @@ static void a_retry_of_all_is_that_of_each(void **state) {
   assert_string_equal(rows[0], rows[1]);
 }
 
-/* --- Claims that came to nothing ------------------------------------------------------------------ */
+/* --- Claims that came to nothing --------------------------------------------------------- */
 
 static void what_a_dead_claim_saw_is_new_when_it_comes_again(void **state) {
   (void)state;
@@ -173,7 +176,7 @@ static void a_row_beside_a_failed_one_has_not_failed(void **state) {
   close_database(db);
 }
 
-/* --- Statements that write ------------------------------------------------------------------------ */
+/* --- Statements that write --------------------------------------------------------------- */
 
 static void a_statement_that_may_fail_alone_cannot_end_a_bundle(void **state) {
   (void)state;
@@ -193,7 +196,10 @@ static void a_statement_that_may_fail_alone_cannot_end_a_bundle(void **state) {
   close_database(db);
 }
 
-/* Beside it no savepoint can begin, and what of a call had been written would stay when the rest fails. */
+/*
+** Beside it no savepoint can begin, and what of a call had been written would stay when the rest
+** fails.
+*/
 static void a_call_beside_a_statement_that_writes_is_refused(void **state) {
   (void)state;
   static const char *const around[][2] = {{"SELECT 1", "SELECT 1"}, {"BEGIN", "COMMIT"}};
@@ -229,7 +235,7 @@ static void a_call_beside_a_statement_that_writes_is_refused(void **state) {
   }
 }
 
-/* --- After a crash -------------------------------------------------------------------------------- */
+/* --- After a crash ----------------------------------------------------------------------- */
 
 /* Each claim needs one bundle, and shall not halve for that what a hundred dead workers had. */
 static void one_claim_halves_one_lost_bundle(void **state) {
@@ -266,7 +272,10 @@ static void one_claim_halves_one_lost_bundle(void **state) {
   close_database(db);
 }
 
-/* Nothing is pending, and none of what was lost can be halved: then the claim looks through all of it. */
+/*
+** Nothing is pending, and none of what was lost can be halved: then the claim looks through all of
+** it.
+*/
 static void what_was_lost_is_found_behind_what_has_failed(void **state) {
   (void)state;
   sqlite3 *db = database_open(":memory:", 0);
@@ -309,7 +318,7 @@ static void job_fail_says_what_became_of_the_bundle(void **state) {
   }
 }
 
-/* --- Damage ----------------------------------------------------------------------------------------- */
+/* --- Damage ------------------------------------------------------------------------------ */
 
 static void a_damaged_open_end_is_an_error_and_no_loop(void **state) {
   (void)state;
@@ -332,7 +341,7 @@ static void a_damaged_open_end_is_an_error_and_no_loop(void **state) {
   }
 }
 
-/* --- Made anew -------------------------------------------------------------------------------------- */
+/* --- Made anew --------------------------------------------------------------------------- */
 
 static void a_job_made_anew_is_found_while_statements_are_kept(void **state) {
   (void)state;
@@ -392,7 +401,10 @@ static void messages_are_cut_between_characters(void **state) {
   close_database(db);
 }
 
-/* Writes then give a row, which is no error; and no method gives SQLITE_ROW back, which would not end. */
+/*
+** Writes then give a row, which is no error; and no method gives SQLITE_ROW back, which would not
+** end.
+*/
 static void writes_that_give_their_counts_are_writes(void **state) {
   (void)state;
   sqlite3 *db = database_open(":memory:", 0);
@@ -412,7 +424,7 @@ static void writes_that_give_their_counts_are_writes(void **state) {
   close_database(db);
 }
 
-/* --- Progress --------------------------------------------------------------------------------------- */
+/* --- Progress ---------------------------------------------------------------------------- */
 
 static void the_rest_of_a_large_table_is_estimated(void **state) {
   (void)state;
@@ -441,7 +453,7 @@ static void the_rest_of_a_large_table_is_estimated(void **state) {
   }
 }
 
-/* --- Arguments and defensive mode ------------------------------------------------------------------- */
+/* --- Arguments and defensive mode -------------------------------------------------------- */
 
 static void null_means_the_default(void **state) {
   (void)state;
@@ -474,7 +486,10 @@ static void loading_does_not_read_the_file_first(void **state) {
   database_remove(path);
 }
 
-/* A statement that is kept holds the virtual table, and nothing tells us that there is none any more. */
+/*
+** A statement that is kept holds the virtual table, and nothing tells us that there is none any
+** more.
+*/
 static void a_job_that_became_an_ordinary_table_is_none(void **state) {
   (void)state;
   static const struct {

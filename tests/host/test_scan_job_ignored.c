@@ -1,6 +1,7 @@
 /*
-** scan_job: an authorizer that has SQLite ignore one column, which is NULL then. No row is lost to that, no call gives
-** an answer that is not true, and all is right again as soon as the authorizer is gone.
+** scan_job: an authorizer that has SQLite ignore one column, which is NULL then. No row is lost to
+** that, no call gives an answer that is not true, and all is right again as soon as the authorizer
+** is gone.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +47,9 @@ static const char *const sources[] = {
 
 enum { SOURCES = sizeof sources / sizeof sources[0] };
 
-/* Of 20 rows 5 are done, 5 failed in one bundle of theirs, 5 released, 5 claimed, their lease over. */
+/*
+** Of 20 rows 5 are done, 5 failed in one bundle of theirs, 5 released, 5 claimed, their lease over.
+*/
 static sqlite3 *with_job(int source) {
   sqlite3 *db = database_open(":memory:", 0);
   database_must(db, sources[source]);
@@ -124,7 +127,10 @@ static void what_is_ignored_is_an_error(void **state) {
   }
 }
 
-/* Whichever column it was, and whatever was asked meanwhile: the answers are those of a connection without. */
+/*
+** Whichever column it was, and whatever was asked meanwhile: the answers are those of a connection
+** without.
+*/
 static void all_is_right_when_the_authorizer_is_gone(void **state) {
   (void)state;
   static const column ignored[] = {

@@ -1,6 +1,7 @@
 /*
-** scan_job: calls that are stopped at every one of their steps, by an interrupt or for want of memory. Each happens as a
-** whole or not at all, no transaction stays open, and whoever was given its answer knows that it has happened.
+** scan_job: calls that are stopped at every one of their steps, by an interrupt or for want of
+** memory. Each happens as a whole or not at all, no transaction stays open, and whoever was given
+** its answer knows that it has happened.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,8 @@ typedef struct stopper {
   int calls;
   int at;
   int how;
-  int is_kept; /* SQLite was asked to keep what the call has done: its COMMIT, or RELEASE, has begun */
+  /* SQLite was asked to keep what the call has done: its COMMIT, or RELEASE, has begun */
+  int is_kept;
   int was_kept_before;
 } stopper;
 
@@ -42,7 +44,10 @@ static int note_statement(unsigned event, void *data, void *stmt, void *text) {
   return 0;
 }
 
-/* A job with bundles in all states: pending, of 'w', failed, done with a new key in it, and the rest. */
+/*
+** A job with bundles in all states: pending, of 'w', failed, done with a new key in it, and the
+** rest.
+*/
 static sqlite3 *with_names(void) {
   sqlite3 *db = database_open(":memory:", 0);
   database_must(db, "CREATE TABLE names(name TEXT PRIMARY KEY) WITHOUT ROWID;"
@@ -61,7 +66,9 @@ static const char as_before[] =
     "BEGIN; DROP TABLE IF EXISTS added; DELETE FROM out; DELETE FROM job_bundles;"
     "INSERT INTO job_bundles SELECT * FROM bundles; COMMIT";
 
-/* After this SQLite prepares all of the connection's statements anew, each when it is next stepped. */
+/*
+** After this SQLite prepares all of the connection's statements anew, each when it is next stepped.
+*/
 static const char any_change[] = "CREATE TEMP TABLE change(x); DROP TABLE change";
 
 /* All that the job's tables say, but for what is random and the time. */
@@ -96,8 +103,9 @@ static int run_stopped(sqlite3 *db, const char *sql, stopper *s, int *is_answere
 }
 
 /*
-** Whoever has the answer has the change. Without an answer there is none; but a progress handler is asked once more as the
-** row is handed out, when the call is over: what it stops then is the answer alone.
+** Whoever has the answer has the change. Without an answer there is none; but a progress handler is
+** asked once more as the row is handed out, when the call is over: what it stops then is the answer
+** alone.
 */
 static void check_stopped(sqlite3 *db, const stopper *s, int is_answered, const char *before,
                           const char *after) {
@@ -172,7 +180,10 @@ static void each_call_happens_or_does_not_however_it_is_interrupted(void **state
   }
 }
 
-/* It works in several transactions; what the first of them found stays, and the next call finds the rest. */
+/*
+** It works in several transactions; what the first of them found stays, and the next call finds the
+** rest.
+*/
 static void a_rescan_that_is_stopped_is_called_again_for_the_rest(void **state) {
   (void)state;
   enum { BUNDLES = 5, STEP = 20 };
@@ -202,8 +213,9 @@ static void a_rescan_that_is_stopped_is_called_again_for_the_rest(void **state) 
 }
 
 /*
-** A call that is refused takes back the little that it has done. Where an interrupt stands in the way of that, the caller's
-** transaction is gone: then it must not be told of the refusal alone, as it would go on without one.
+** A call that is refused takes back the little that it has done. Where an interrupt stands in the
+** way of that, the caller's transaction is gone: then it must not be told of the refusal alone, as
+** it would go on without one.
 */
 static void a_refusal_leaves_the_transaction_open(void **state) {
   (void)state;
@@ -238,7 +250,10 @@ static void a_refusal_leaves_the_transaction_open(void **state) {
   assert_true(refusals > 0 && interrupts > 0);
 }
 
-/* Memory is limited for real, as a program would; what failed left the job, and the caller's transaction, as it was. */
+/*
+** Memory is limited for real, as a program would; what failed left the job, and the caller's
+** transaction, as it was.
+*/
 static void run_short_of_memory(const char *sql, int in_transaction, int is_stale) {
   enum { STEP = 1023, ENOUGH = 100000 };
   char before[2048], after[2048];

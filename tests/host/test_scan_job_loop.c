@@ -1,6 +1,6 @@
 /*
-** scan_job: the loop of a worker. job_next, which ends one bundle and claims another in one call, and job_rowids,
-** by which it reads the rows from the table itself.
+** scan_job: the loop of a worker. job_next, which ends one bundle and claims another in one call,
+** and job_rowids, by which it reads the rows from the table itself.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,9 @@ static void assert_refused(const char *answer, const char *why) {
   }
 }
 
-/* A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments. */
+/*
+** A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments.
+*/
 static sqlite3 *with_job(int rows, const char *arguments) {
   char sql[512];
   sqlite3 *db = database_open(":memory:", 0);
@@ -140,7 +142,10 @@ static void the_size_follows_from_the_bundle_just_done(void **state) {
   close_database(db);
 }
 
-/* However many bundles there are, a call writes where the last one wrote: two pages, and more where one is full. */
+/*
+** However many bundles there are, a call writes where the last one wrote: two pages, and more where
+** one is full.
+*/
 static void a_call_writes_few_pages(void **state) {
   (void)state;
   enum { FRAME = 4096 + 24, CALLS = 300 };
@@ -232,8 +237,9 @@ static void rowids_are_counted_right_with_and_without_gaps(void **state) {
 /* --- Progress ------------------------------------------------------------------------------- */
 
 /*
-** Whoever looks at the progress has no busy timeout, and so would fail where it had to wait: in WAL mode while a
-** worker writes and commits, in rollback mode while it writes. Neither does the worker wait for who has looked.
+** Whoever looks at the progress has no busy timeout, and so would fail where it had to wait: in WAL
+** mode while a worker writes and commits, in rollback mode while it writes. Neither does the worker
+** wait for who has looked.
 */
 static void progress_waits_for_no_writer_in_either_mode(void **state) {
   (void)state;
@@ -267,8 +273,8 @@ static void progress_waits_for_no_writer_in_either_mode(void **state) {
 }
 
 /*
-** The rate is that of the time in which somebody worked, all workers together. Each bundle has 10 keys; the times are
-** seconds, written over those of the clock.
+** The rate is that of the time in which somebody worked, all workers together. Each bundle has 10
+** keys; the times are seconds, written over those of the clock.
 */
 static void the_rate_is_that_of_working_time(void **state) {
   (void)state;
@@ -314,7 +320,9 @@ static void the_rate_is_that_of_working_time(void **state) {
   }
 }
 
-/* An empty bundle of a worker that was lost is found so much later: nobody worked on it meanwhile. */
+/*
+** An empty bundle of a worker that was lost is found so much later: nobody worked on it meanwhile.
+*/
 static void what_was_found_empty_was_not_worked_on(void **state) {
   (void)state;
   sqlite3 *db = with_job(30, "");
@@ -341,7 +349,10 @@ static const char *rowids(sqlite3 *db, const char *bundle) {
   return database_text(db, sql);
 }
 
-/* Joined with the source they are the rows that the job's table gives, whatever has come and gone since. */
+/*
+** Joined with the source they are the rows that the job's table gives, whatever has come and gone
+** since.
+*/
 static void rowids_are_the_bundle_as_it_was_claimed(void **state) {
   (void)state;
   sqlite3 *db = with_job(30, "");

@@ -1,12 +1,13 @@
 /*
-** Several jobs, over one table and in two files, worked on by several connections at random: inside transactions and
-** savepoints that are kept or rolled back, beside other writers, interrupted, over connections that are closed and opened
-** again. The seed is printed; TRANCHE_SEED=n repeats a run.
+** Several jobs, over one table and in two files, worked on by several connections at random: inside
+** transactions and savepoints that are kept or rolled back, beside other writers, interrupted, over
+** connections that are closed and opened again. The seed is printed; TRANCHE_SEED=n repeats a run.
 **
-** Every text that a claim ever gave is kept, also those of claims that were rolled back, lost or ended. What the model
-** knows of each is its lease, which no other claim has: whether a call on it is to succeed follows from whether
-** that lease stands in the table, and whose it is. So a call that succeeds by the text of another claim is found; and
-** since the rows that a worker writes are those that it read after its claim, a row that is lost, or done twice.
+** Every text that a claim ever gave is kept, also those of claims that were rolled back, lost or
+** ended. What the model knows of each is its lease, which no other claim has: whether a call on it
+** is to succeed follows from whether that lease stands in the table, and whose it is. So a call
+** that succeeds by the text of another claim is found; and since the rows that a worker writes are
+** those that it read after its claim, a row that is lost, or done twice.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,10 @@
 
 enum { CONNECTIONS = 3, JOBS = 3, STEPS = 160, TEXTS = 2 * STEPS, IDS = 400, SAVEPOINTS = 4 };
 
-/* A kind of job. Where its keys are rowids each row is done just once; else a bundle in which keys changed is done again. */
+/*
+** A kind of job. Where its keys are rowids each row is done just once; else a bundle in which keys
+** changed is done again.
+*/
 typedef struct kind {
   const char *name;
   const char *arguments;
@@ -76,7 +80,7 @@ static int below(world *w, int limit) {
   return (int)test_random_below(&w->random, (uint64_t)limit);
 }
 
-/* --- Asking ------------------------------------------------------------------------------------- */
+/* --- Asking ------------------------------------------------------------------------------ */
 
 /* Asked after each step. */
 static int stop(void *data) {
@@ -147,7 +151,7 @@ static int64_t number(world *w, int i, const char *form, const char *first, cons
   return a.is_null ? -1 : strtoll(a.value, NULL, 10);
 }
 
-/* --- Transactions ------------------------------------------------------------------------------- */
+/* --- Transactions ------------------------------------------------------------------------ */
 
 static void roll_back(world *w, int i) {
   if (is_in_transaction(w, i)) database_must(w->db[i], "ROLLBACK");
@@ -185,7 +189,7 @@ static void change_transaction(world *w, int i) {
   }
 }
 
-/* --- What must always hold ---------------------------------------------------------------------- */
+/* --- What must always hold --------------------------------------------------------------- */
 
 /* All that a job's table says of its bundles, as connection `i` sees it. */
 static char *contents(world *w, int i, int job) {
@@ -217,7 +221,7 @@ static void check_ranges(world *w, int i) {
   }
 }
 
-/* --- The table ---------------------------------------------------------------------------------- */
+/* --- The table --------------------------------------------------------------------------- */
 
 /* A row's id is never used again: a row that comes back would be the same row. */
 static void add_row(world *w, int i, int id) {
@@ -250,7 +254,10 @@ static void remove_rows(world *w, int i) {
   roll_back(w, i);
 }
 
-/* After any change of the schema SQLite prepares all statements anew, and connects all virtual tables. */
+/*
+** After any change of the schema SQLite prepares all statements anew, and connects all virtual
+** tables.
+*/
 static void change_schema(world *w, int i) {
   static const char *const changes[] = {
       "CREATE TEMP TABLE IF NOT EXISTS passing(x)",        "DROP TABLE IF EXISTS temp.passing",
@@ -261,7 +268,7 @@ static void change_schema(world *w, int i) {
   if (a.rc != SQLITE_OK && (a.rc & 0xff) != SQLITE_LOCKED) must_be_busy(w, a);
 }
 
-/* --- Calls -------------------------------------------------------------------------------------- */
+/* --- Calls ------------------------------------------------------------------------------- */
 
 /* The rows of a bundle as VALUES, or "". NULL: they cannot be read. */
 static char *read_rows(world *w, int i, const text *t) {
@@ -418,8 +425,9 @@ static void undo_work(world *w, int i) {
 }
 
 /*
-** Makes the call, and compares whether it succeeds with whether the claim holds. 1: what was written for it shall be kept; 0:
-** taken back, as it was refused or interrupted. `*a` is its answer.
+** Makes the call, and compares whether it succeeds with whether the claim holds. 1: what was
+** written for it shall be kept; 0: taken back, as it was refused or interrupted. `*a` is its
+** answer.
 */
 static int try_to_end(world *w, int i, const text *t, ending how, answer *a) {
   int names_worker = how == NEXT || below(w, 2) == 0;
@@ -441,7 +449,10 @@ static int try_to_end(world *w, int i, const text *t, ending how, answer *a) {
   return a->rc == SQLITE_OK;
 }
 
-/* A call that goes with no output of its own. It is undone by itself; only an interrupt may come when it is over. */
+/*
+** A call that goes with no output of its own. It is undone by itself; only an interrupt may come
+** when it is over.
+*/
 static void end_alone(world *w, int i, const text *t, ending how) {
   char *before = contents(w, i, t->job);
   answer a;
@@ -501,7 +512,7 @@ static void close_connection(world *w, int i) {
   assert_int_equal(sqlite3_close(w->db[i]), SQLITE_OK);
 }
 
-/* --- A life ------------------------------------------------------------------------------------- */
+/* --- A life ------------------------------------------------------------------------------ */
 
 static void take_step(world *w) {
   int i = below(w, CONNECTIONS);
@@ -548,7 +559,10 @@ static void work_to_the_end(world *w, int job) {
   }
 }
 
-/* The leases of all are over. What has failed is tried again, what came behind is found, and then all is done. */
+/*
+** The leases of all are over. What has failed is tried again, what came behind is found, and then
+** all is done.
+*/
 static void end_job(world *w, int job) {
   const char *name = w->jobs[job]->name;
   assert_int_equal(ask(w, 0, "UPDATE %s_bundles SET until = 0 WHERE state = 'claimed'", name).rc,

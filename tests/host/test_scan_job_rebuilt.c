@@ -1,7 +1,8 @@
 /*
-** scan_job: a source that is rebuilt between two claims, as a schema is changed where ALTER TABLE does not reach: a new table,
-** the rows copied, the old one dropped. Where the keys then mean something else, every use of the job is an error until
-** the table is as it was; else the job goes on. In either case each row is done once.
+** scan_job: a source that is rebuilt between two claims, as a schema is changed where ALTER TABLE
+** does not reach: a new table, the rows copied, the old one dropped. Where the keys then mean
+** something else, every use of the job is an error until the table is as it was; else the job goes
+** on. In either case each row is done once.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,14 +14,20 @@
 
 enum { ROWS = 24, DONE = 7, HELD = 5 };
 
-/* A source: its columns, of which `v` tells the rows apart, the rest of its declaration, and its index. */
+/*
+** A source: its columns, of which `v` tells the rows apart, the rest of its declaration, and its
+** index.
+*/
 typedef struct shape {
   const char *columns;
   const char *options; /* behind the parenthesis */
   const char *index;   /* statements behind it; "" */
 } shape;
 
-/* Values for the columns a, b, k, id of row `n`: numbers whose text has another order, and texts that are no numbers. */
+/*
+** Values for the columns a, b, k, id of row `n`: numbers whose text has another order, and texts
+** that are no numbers.
+*/
 static const char values[] = "SELECT n * 7 % 24 AS a, 'b' || n % 3 AS b, printf('%d', n) AS k,"
                              " CAST('x' || n AS BLOB) AS x, n + 1 AS id, 100 - n AS other, n AS v"
                              " FROM (SELECT value AS n FROM counting_input(24))";

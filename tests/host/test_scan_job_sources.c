@@ -1,6 +1,6 @@
 /*
-** scan_job: which table a job walks. It is the one that the job was made over, and never another that has come
-** to be found under the same name.
+** scan_job: which table a job walks. It is the one that the job was made over, and never another
+** that has come to be found under the same name.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,8 +191,9 @@ static void each_is_done_once(sqlite3 *db, const char *bundle) {
 #define SEVEN "; INSERT INTO t(id, v) SELECT value, 'v' || value FROM counting_input(8, 1)"
 
 /*
-** SQLite does not connect a virtual table again because the source was dropped and created by the same connection. As long
-** as its rows cannot be read there, no bundle is claimed and none is ended.
+** SQLite does not connect a virtual table again because the source was dropped and created by the
+** same connection. As long as its rows cannot be read there, no bundle is claimed and none is
+** ended.
 */
 static void what_cannot_be_read_here_is_not_handed_out(void **state) {
   (void)state;
@@ -260,8 +261,8 @@ static void what_was_gone_at_first_is_not_handed_out(void **state) {
 }
 
 /*
-** Where another connection has made the source anew, SQLite connects the table again; a statement that was prepared before,
-** and is kept, holds the old one, which does not stand in the way.
+** Where another connection has made the source anew, SQLite connects the table again; a statement
+** that was prepared before, and is kept, holds the old one, which does not stand in the way.
 */
 static void a_kept_statement_does_not_keep_the_source(void **state) {
   (void)state;

@@ -1,6 +1,6 @@
 /*
-** scan_job: tables and files. Every kind of key, many jobs, attached files, changes of the schema, and what
-** happens to the shadow tables.
+** scan_job: tables and files. Every kind of key, many jobs, attached files, changes of the schema,
+** and what happens to the shadow tables.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static int work(sqlite3 *db, const char *job, int keys, const char *output) {
   }
 }
 
-/* --- Keys -------------------------------------------------------------------------------------- */
+/* --- Keys -------------------------------------------------------------------------------- */
 
 typedef struct source {
   const char *what;
@@ -151,7 +151,7 @@ static void what_has_no_key_is_refused_with_the_reason(void **state) {
   }
 }
 
-/* --- Names and files ---------------------------------------------------------------------------- */
+/* --- Names and files --------------------------------------------------------------------- */
 
 static void many_jobs_on_one_table_do_not_meet(void **state) {
   (void)state;
@@ -257,7 +257,7 @@ static void a_job_survives_vacuum_backup_and_reopening(void **state) {
   database_remove(copy);
 }
 
-/* --- Shadow tables ------------------------------------------------------------------------------- */
+/* --- Shadow tables ----------------------------------------------------------------------- */
 
 static void defensive_mode_protects_them_and_lets_jobs_work(void **state) {
   (void)state;
@@ -325,8 +325,8 @@ static void copy_file(const char *from, const char *to) {
 }
 
 /*
-** The file holds a job of that version in the middle of its life: a bundle that is done, one that is claimed, a
-** key that has failed, and pending ones, of 40 rows.
+** The file holds a job of that version in the middle of its life: a bundle that is done, one that
+** is claimed, a key that has failed, and pending ones, of 40 rows.
 */
 static void goes_on(const char *file, const char *counts) {
   char path[512];
@@ -403,7 +403,7 @@ static void damage_is_reported_and_can_be_dropped(void **state) {
   close_database(db);
 }
 
-/* --- Changes of the source ------------------------------------------------------------------------ */
+/* --- Changes of the source --------------------------------------------------------------- */
 
 static void a_source_that_changes(void **state) {
   (void)state;
@@ -438,7 +438,10 @@ static void a_source_that_changes(void **state) {
   database_remove(path);
 }
 
-/* A job whose rows nobody can read hands none out: else all of them would end as failed, one by one. */
+/*
+** A job whose rows nobody can read hands none out: else all of them would end as failed, one by
+** one.
+*/
 static void what_cannot_be_read_is_not_claimed(void **state) {
   (void)state;
   static const struct {

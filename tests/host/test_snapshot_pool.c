@@ -1,7 +1,9 @@
 /*
-** host/snapshot_pool.h: a pool for which memory failed once, at any point, is as good as new afterwards.
+** host/snapshot_pool.h: a pool for which memory failed once, at any point, is as good as new
+** afterwards.
 **
-** The file is in WAL mode, where a snapshot is proved by what the spare connection sees and by nothing else.
+** The file is in WAL mode, where a snapshot is proved by what the spare connection sees and by
+** nothing else.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
-** Replays tests/vectors/byte_key_range_tracker.jsonl: every step of every version against the tracker.
-** The model holds keys as hexadecimal text, whose order is the keys' order.
+** Replays tests/vectors/byte_key_range_tracker.jsonl: every step of every version against the
+** tracker. The model holds keys as hexadecimal text, whose order is the keys' order.
 */
 #include <stdio.h>
 #include <stdlib.h>

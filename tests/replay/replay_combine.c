@@ -1,11 +1,11 @@
 /*
-** Replays combine.jsonl: the reference's combine functions over shards, each shard an accumulator of
-** its own, written, read and merged here.
+** Replays combine.jsonl: the reference's combine functions over shards, each shard an accumulator
+** of its own, written, read and merged here.
 **
-** The model says once more, in the plainest way, what docs/combine_functions.md promises: a list of all
-** values that are not NULL, sorted. Sums and means are Python's exact fractions, rounded once
-** (combine_exact.jsonl, which vectors/make_exact_sums.py writes). The table of differences has all that
-** we do otherwise than the reference, and why.
+** The model says once more, in the plainest way, what docs/combine_functions.md promises: a list of
+** all values that are not NULL, sorted. Sums and means are Python's exact fractions, rounded once
+** (combine_exact.jsonl, which vectors/make_exact_sums.py writes). The table of differences has all
+** that we do otherwise than the reference, and why.
 */
 #include <math.h>
 #include <stdio.h>
@@ -245,7 +245,9 @@ static void put_extremum(const line_rows *line, int greatest, int keeps_null,
   free(rows);
 }
 
-/* The exact sum or mean: a number, null, or the digits of an integer that needs more than 64 bits. */
+/*
+** The exact sum or mean: a number, null, or the digits of an integer that needs more than 64 bits.
+*/
 static void put_exact(jsonl *file, const line_rows *line, int is_mean, text to) {
   to[0] = '\0';
   if (line->exact[0] == '"' && strstr(line->exact, "Infinity") == NULL) {
@@ -517,7 +519,9 @@ static int ends_in(const char *name, const char *end) {
   return size >= end_size && strcmp(name + size - end_size, end) == 0;
 }
 
-/* The exact result of this line, if it has one: the lines of the other file are in the same order. */
+/*
+** The exact result of this line, if it has one: the lines of the other file are in the same order.
+*/
 static const char *next_exact(jsonl *exact, const char *function) {
   if (strncmp(function, "sum", 3) != 0 && strncmp(function, "mean", 4) != 0) return NULL;
   const char *line = jsonl_next(exact);

@@ -1,7 +1,7 @@
 /*
 ** Replays the `split` lines of tests/vectors/offset_range.jsonl; the `tracker` lines are the
-** business of the offset tracker's replay. No recorded line comes where the reference loops for ever
-** or wraps around and ours does not (tests/unit/test_offset_range.c does).
+** business of the offset tracker's replay. No recorded line comes where the reference loops for
+** ever or wraps around and ours does not (tests/unit/test_offset_range.c does).
 */
 #include <stdio.h>
 #include <string.h>

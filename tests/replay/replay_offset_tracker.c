@@ -1,9 +1,9 @@
 /*
-** Replays the `tracker` lines of tests/vectors/offset_range.jsonl: every step of every version against
-** the splittable tracker over integers. (The `split` lines: replay_offset_range.c.)
+** Replays the `tracker` lines of tests/vectors/offset_range.jsonl: every step of every version
+** against the splittable tracker over integers. (The `split` lines: replay_offset_range.c.)
 **
-** The model keeps its integers in 128 bits, where nothing wraps. Where a split goes is the one thing it
-** does not compute: it takes the recorded position, so that ours must be the recorded one.
+** The model keeps its integers in 128 bits, where nothing wraps. Where a split goes is the one
+** thing it does not compute: it takes the recorded position, so that ours must be the recorded one.
 */
 #include <inttypes.h>
 #include <stdio.h>
@@ -273,7 +273,9 @@ static void ask_size(replay *r, const char *json, step *s) {
   snprintf(s->documented, TEXT_SIZE, "%.17g", (double)remaining(&r->model));
 }
 
-/* The record has how many are completed and how many remain; we say the share and how many remain. */
+/*
+** The record has how many are completed and how many remain; we say the share and how many remain.
+*/
 static void ask_progress(replay *r, const char *json, step *s) {
   double completed = jsonl_double(r->file, json, "$.ret.completed");
   double width = (double)(r->model.to - r->model.from);

@@ -1,9 +1,9 @@
 /*
-** Replays tests/vectors/range_tracker.jsonl: every step of the two trackers of bounded readers, of Beam
-** 2.15 and of Dataflow 1.9.1.
+** Replays tests/vectors/range_tracker.jsonl: every step of the two trackers of bounded readers, of
+** Beam 2.15 and of Dataflow 1.9.1.
 **
-** The model holds a byte key as hexadecimal text, whose order is the keys' order, and an offset in 128
-** bits, where nothing wraps. What both kinds ask stands first, then each kind's model.
+** The model holds a byte key as hexadecimal text, whose order is the keys' order, and an offset in
+** 128 bits, where nothing wraps. What both kinds ask stands first, then each kind's model.
 */
 #include <inttypes.h>
 #include <math.h>

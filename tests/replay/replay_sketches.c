@@ -1,6 +1,6 @@
 /*
-** Reads every sketch of tests/vectors/sketches.jsonl, made by other implementations, and checks what
-** the list says of it: counts, estimates, extremes, ranks, bounds. Then
+** Reads every sketch of tests/vectors/sketches.jsonl, made by other implementations, and checks
+** what the list says of it: counts, estimates, extremes, ranks, bounds. Then
 **   - each is merged with one of ours of the same values, as far as those can be made again;
 **   - it is written by us and read again;
 **   - every prefix of it is an error, and no flipped bit does harm.
@@ -166,7 +166,9 @@ static void add_same_values(tr_kll *kll, int64_t n, int is_cpp) {
   }
 }
 
-/* Merged with ours of the same values: twice as many, the same extremes, ranks within both errors. */
+/*
+** Merged with ours of the same values: twice as many, the same extremes, ranks within both errors.
+*/
 static void merge_kll(replay *r, const tr_kll *theirs, int items, int is_cpp, const tr_value *low,
                       const tr_value *high) {
   int64_t n = jsonl_integer(r->file, r->line, "n");
