@@ -1,5 +1,6 @@
 /*
-** Quantiles from two KLL sketches, the numbers' and the texts', read one behind the other.
+** Quantiles from two KLL sketches, which are read one after the other: first the numbers, then the
+** texts.
 */
 #include "combine/approx_quantiles.h"
 
@@ -8,7 +9,7 @@
 #include "base/little_endian.h"
 #include "combine/functions.h"
 
-/* approx_quantiles needs ranks within 1/n, and tr_kll_rank_error(k) is 5/k. */
+/* approx_quantiles needs ranks within 1 / n, and tr_kll_rank_error(k) is 5 / k. */
 #define K_PER_QUANTILE 5
 #define HEAD_SIZE 5
 
@@ -40,7 +41,7 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return tr_argument_error(err, combine->fn->name, "x", &inputs[0], "must be a number or text");
 }
 
-/* Numbers, but for the one that fills the batch, and NULLs. */
+/* Adds NULLs and numbers, but not the number that fills the batch. */
 static int add_rows(const tr_combine_rows *rows, int first) {
   for (int i = first; i < rows->count; i++) {
     const tr_value *input = tr_combine_rows_input(rows, i);
@@ -73,14 +74,14 @@ static size_t heap_size(const void *state) {
 
 /* --- reading the sketches in order -------------------------------------------------------- */
 
-/* Both views, and a position that only moves up. */
+/* Both sketches in order, and a position that only moves up. */
 typedef struct quantile_walk {
   const tr_quantiles *quantiles;
   tr_kll_view views[2];
   uint64_t total;
   int view;      /* 0 numbers, 1 texts */
-  size_t entry;  /* the present one of that view */
-  uint64_t rank; /* values up to and with the present entry */
+  size_t entry;  /* the current entry of that view */
+  uint64_t rank; /* how many values there are up to the current entry, this one included */
 } quantile_walk;
 
 static const tr_kll *sketch_at(const quantile_walk *walk, int view) {
@@ -92,7 +93,7 @@ static void end_walk(quantile_walk *walk) {
   tr_kll_view_free(&walk->views[1]);
 }
 
-/* Begins at the lowest entry, if there is one. */
+/* Starts at the lowest entry, if there is one. */
 static tr_code begin_walk(quantile_walk *walk, const tr_quantiles *quantiles, tr_error *err) {
   *walk = (quantile_walk){.quantiles = quantiles};
   walk->total = tr_kll_count(&quantiles->numbers) + tr_kll_count(&quantiles->texts);
@@ -143,8 +144,8 @@ static tr_code append_item(tr_buffer *json, const tr_value *value, int is_first,
 }
 
 /*
-** Minimum, n-2 picks, maximum. Pick j is the first value whose rank exceeds
-** j * total / (n-1) + (total-1) / (n-1).
+** The minimum, n - 2 picks, the maximum. Pick j is the first value whose rank is above j * total /
+** (n - 1) + (total - 1) / (n - 1).
 */
 static tr_code append_quantiles(quantile_walk *walk, int64_t n, tr_buffer *json, tr_error *err) {
   double step = (double)walk->total / (double)(n - 1);
@@ -197,7 +198,8 @@ static tr_code extract_quantile(const tr_combine *combine, const void *state,
   tr_value value = tr_value_null();
   if (walk.total > 0) {
     /*
-    ** Divided, not multiplied: i / n as a double is the decimal 0.07 that it is in exact numbers.
+    ** Compares quotients, not products: a quotient i / n that is 0.07 in exact arithmetic is the
+    ** same double as the literal 0.07.
     */
     double q = number_of(&combine->parameters[1]), total = (double)walk.total;
     while ((double)walk.rank / total < q && has_next(&walk)) next_entry(&walk);

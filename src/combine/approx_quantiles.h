@@ -1,21 +1,21 @@
 /*
-** approx_quantiles(x, n) and approx_quantile(x, q): where the values of a column lie, in bounded
-** memory.
+** approx_quantiles(x, n) and approx_quantile(x, q): the quantiles of a column, in bounded memory.
 **
-** approx_quantiles gives exactly n values: the minimum, n-2 interior ones and the maximum, the
-** edges of a histogram of n-1 equally full parts; an interior value's rank is within count/n of the
-** true one. approx_quantile gives the smallest value with rank / count >= q, where rank is the
-** number of values at or below it and the quotient a double, as in SQL's cume_dist(); ranks are
-** within count/200. Both are exact up to 1024 values (more for n > 204: 5n), and their picks are
-** then Beam's.
+** approx_quantiles gives n values: the minimum, n - 2 values between, and the maximum. They are the
+** edges of a histogram of n - 1 equally full parts. The rank of a value between is within count / n
+** of the true one. approx_quantile gives the smallest value with rank / count >= q. The rank is the
+** number of values at or below it; the division is one of doubles, as in SQL's cume_dist(). Ranks
+** are within count / 200. Both are exact up to 1024 values (for n > 204, up to 5n), and then pick
+** the same values as Beam.
 **
-** Values are in SQLite's order: numbers below text. The two are kept in one KLL sketch each
-** (kll.h), of k = max(1024, 5n); NULLs are ignored, BLOBs refused. A column of INTEGERs gives
-** INTEGERs, exact over all 64 bits; where a REAL was among them all numbers come back as REAL.
+** Values are in SQLite's order: numbers before text. The numbers and the texts each have a KLL
+** sketch (kll.h) with k = max(1024, 5n). NULLs are ignored; BLOBs are an error. A column of
+** INTEGERs gives INTEGERs, exact in all 64 bits. If there was a REAL among them, all numbers become
+** REALs.
 **
-** Bytes of the state: one byte with how numbers stand (0 INTEGER as int64, 1 REAL as double), the
-** size of the number sketch in four bytes, the number sketch, the text sketch, each in
-** DataSketches' form and missing if there is nothing in it.
+** Bytes of the state: one byte for the form of the numbers (0: INTEGER as int64, 1: REAL as
+** double), four bytes for the size of the number sketch, the number sketch, the text sketch. The
+** sketches have the form of DataSketches. A sketch without values is left out.
 **
 ** Source: Apache Beam, ApproximateQuantiles (the picks); BigQuery, APPROX_QUANTILES (the name).
 ** Thread-safety: as combine.h.
@@ -26,9 +26,9 @@
 #include "combine/combine.h"
 #include "combine/kll.h"
 
-/* The k of the sketches, at least: so many values are exact. */
+/* The least k of the sketches. So many values are exact. */
 #define TR_QUANTILES_LEAST_K 1024
-/* Values of n that approx_quantiles takes. */
+/* The range of n. */
 #define TR_QUANTILES_MIN 2
 #define TR_QUANTILES_MAX 6400
 

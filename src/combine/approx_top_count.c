@@ -1,5 +1,5 @@
 /*
-** approx_top_count from a frequent-items sketch.
+** approx_top_count, from a frequent-items sketch.
 */
 #include "combine/approx_top_count.h"
 
@@ -11,7 +11,7 @@
 
 #define HEAD_SIZE 8
 
-/* Of the sketch of a binding. */
+/* The lg_max of the sketch of a binding. */
 static int lg_max_of(const tr_combine *combine) {
   int lg_max = TR_TOP_COUNT_LEAST_LG;
   while ((int64_t)1 << lg_max < 8 * combine->parameters[1].integer) lg_max++;
@@ -107,7 +107,10 @@ static tr_code write_accumulator(const tr_combine *combine, const void *state, t
   return code;
 }
 
-/* Adds an image, if there is one. All are of one sketch: lg_max, weight and offset are the same. */
+/*
+** Adds an image, if there is one. All images are parts of one sketch, so they have the same lg_max,
+** weight and offset.
+*/
 static tr_code read_class(tr_frequent_items *items, tr_frequent_class of, tr_bytes image,
                           tr_error *err) {
   if (image.size == 0) return TR_OK;
@@ -133,7 +136,7 @@ static tr_code read_class(tr_frequent_items *items, tr_frequent_class of, tr_byt
   return code;
 }
 
-/* Counts and offset of one sketch cannot sum to more than its weight. */
+/* The counts and the offset of a sketch cannot sum to more than its weight. */
 static tr_code check_sum(const tr_frequent_items *items, tr_error *err) {
   int64_t rest = items->weight - items->offset;
   for (uint32_t i = 0; i < items->active; i++) {

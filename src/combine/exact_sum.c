@@ -1,19 +1,20 @@
 /*
 ** Exact sums in fixed point.
 **
-** How it works. Each term is an integer of at most 128 bits times a power of two: a double is
-** mantissa * 2^exponent. The sum begins as one 128-bit integer in units of 2^exponent, placed where
-** the first terms need it, with room below and above; adding is a shift and an addition. When a
-** term lies outside, the window is placed anew if the sum and the term fit together, else the sum
-** becomes digits: 32 bits apart, held in 64, so that a billion terms can be added before carries
-** must be propagated. It never goes back.
+** How it works. Each term is an integer of at most 128 bits times a power of two; a double is
+** mantissa * 2^exponent. A sum starts as a window: one 128-bit integer in units of 2^exponent. The
+** first terms decide the exponent, which leaves room below and above them. Adding a term is a shift
+** and an addition. If a term lies outside the window, the window moves to where the sum and the
+** term both fit. If there is no such place, the sum becomes digits and stays so. Digits are 32 bits
+** apart and are held in 64 bits, so that a billion terms can be added before carries must be
+** propagated.
 **
-** Invariant: without digits, the value is low, high as a signed integer, times 2^exponent, and its
-** absolute value is below 2^127; with digits, it is the sum of digit[i] * 2^(32 * (first + i) -
+** Invariant: without digits, the value is low and high as one signed integer, times 2^exponent, and
+** its absolute value is below 2^127. With digits, it is the sum of digit[i] * 2^(32 * (first + i) -
 ** BIAS).
 **
-** Sources: fixed-point ("long") accumulators as of Kulisch; digits with room for delayed carries as
-** in R. Neal, "Fast exact summation using small and large superaccumulators", 2015.
+** Sources: Kulisch's fixed-point ("long") accumulators; digits with room for delayed carries, as in
+** R. Neal, "Fast exact summation using small and large superaccumulators", 2015.
 */
 #include "combine/exact_sum.h"
 
@@ -23,36 +24,36 @@
 #include "base/memory.h"
 
 /*
-** Makes the index of every digit non-negative: terms reach down to 2^-2148, the square of the
-** smallest double, and a window to ROOM_BELOW bits below that.
+** Added to exponents, so that the index of every digit is at least 0. The lowest term is 2^-2148,
+** the square of the smallest double. A window may reach ROOM_BELOW bits below it.
 */
 #define BIAS 2176
 
-/* Terms between two propagations of carries: each adds less than 2^32 to a digit. */
+/* Terms between two propagations of carries. Each adds less than 2^32 to a digit. */
 #define MOST_PENDING (UINT32_C(1) << 30)
 
-/* Bits of room that a new place leaves below the lowest bit, as far as there are any. */
+/* The bits that a new window leaves free below its lowest term, if there are so many. */
 #define ROOM_BELOW 24
 
 struct tr_exact_digits {
-  int64_t plus, minus; /* infinities of each sign */
-  int32_t first;       /* index of digit[0] */
+  int64_t plus, minus; /* how many infinities of each sign */
+  int32_t first;       /* the index of digit[0] */
   int32_t count;
-  uint32_t pending; /* terms added since carries were propagated */
+  uint32_t pending; /* terms added since the last propagation of carries */
   int64_t digit[];
 };
 
-/* NULL: the value is in the sum itself. */
+/* NULL: the value is in the window. */
 static inline tr_exact_digits *digits_of(const tr_exact_sum *sum) {
   return (sum->place & 1) != 0 ? NULL : (tr_exact_digits *)sum->place;
 }
 
-/* Where there are no digits. */
+/* The exponent of the window, if there are no digits. */
 static inline int exponent_of(const tr_exact_sum *sum) {
   return (int)((sum->place - 1) / 2); /* 0 gives 0 */
 }
 
-/* 0 is none: an exponent of 0 is the place 0. */
+/* An exponent of 0 is the place 0, so that `place` is 0 for integers. */
 static inline intptr_t place_of_exponent(int exponent) {
   return exponent == 0 ? 0 : (intptr_t)exponent * 2 + 1;
 }
@@ -93,7 +94,7 @@ static inline term term_of(const tr_value *number) {
   return number->type == TR_INTEGER ? term_of_integer(number->integer) : term_of_real(number->real);
 }
 
-/* The square of a term of at most 64 bits. */
+/* The square of a term that has at most 64 bits. */
 static term square_of(const term *t) {
   uint64_t top = t->low >> 32, bottom = t->low & UINT32_MAX;
   uint64_t middle = top * bottom;
@@ -103,7 +104,7 @@ static term square_of(const term *t) {
   return square;
 }
 
-/* Takes factors of two out of the integer. */
+/* Moves the integer's factors of two to the exponent. */
 static void strip(term *t) {
   if (t->low == 0) {
     if (t->high == 0) return;
@@ -118,7 +119,10 @@ static void strip(term *t) {
   t->exponent += zeros;
 }
 
-/* t * 2^bits as an integer of 128 bits, in which it fits. */
+/*
+** Multiplies the integer by 2^bits and lowers the exponent by as much. The integer must fit 128
+** bits.
+*/
 static void shift_left(term *t, int bits) {
   if (bits >= 64) {
     t->high = t->low << (bits - 64);
@@ -142,7 +146,8 @@ static term term_of_window(const tr_exact_sum *sum) {
 }
 
 /*
-** Adds high * 2^64 + low < 2^127, or its negative. 0 if the result would not fit; nothing changed.
+** Adds high * 2^64 + low, which is below 2^127, or its negative. 0: the result does not fit, and
+** nothing changed.
 */
 static inline int add_to_window(tr_exact_sum *sum, uint64_t low, uint64_t high, uint64_t negative) {
   uint64_t mask = 0 - negative;
@@ -164,7 +169,7 @@ static int add_shifted(tr_exact_sum *sum, const term *t) {
   return add_to_window(sum, moved.low, moved.high, (uint64_t)moved.is_negative);
 }
 
-/* Places the window so that the sum and the term fit together. 0 if there is no such place. */
+/* Moves the window to where the sum and the term both fit. 0: there is no such place. */
 static int place_window(tr_exact_sum *sum, const term *t) {
   term s = term_of_window(sum);
   strip(&s);
@@ -191,7 +196,7 @@ static void propagate_carries(int64_t *digit, int count) {
   }
 }
 
-/* Makes the digits from index `first` up to before `end` exist. */
+/* Makes sure that the digits with the indices first..end-1 exist. */
 static tr_code ensure_digits(tr_exact_sum *sum, int first, int end, tr_error *err) {
   tr_exact_digits *digits = digits_of(sum);
   int old_count = digits != NULL ? digits->count : 0;
@@ -222,13 +227,13 @@ static void count_pending(tr_exact_digits *digits) {
   digits->pending = 0;
 }
 
-/* Makes the digits exist that a number needs, and one more for its carries. */
+/* Makes sure that the digits for a number exist, and one more for its carries. */
 static tr_code ensure_range(tr_exact_sum *sum, int exponent, int bits, tr_error *err) {
   int first = (exponent + BIAS) / 32, shift = (exponent + BIAS) % 32;
   return ensure_digits(sum, first, first + (bits + shift + 31) / 32 + 1, err);
 }
 
-/* Adds to digits, all of which are there. */
+/* Adds a term to digits, which all exist. */
 static void add_to_digits(tr_exact_digits *digits, const term *t) {
   int index = (t->exponent + BIAS) / 32 - digits->first, shift = (t->exponent + BIAS) % 32;
   int count = (term_bits(t) + shift + 31) / 32;
@@ -243,7 +248,7 @@ static void add_to_digits(tr_exact_digits *digits, const term *t) {
   count_pending(digits);
 }
 
-/* Turns the window into digits, if there is still one; the value stays. */
+/* Replaces the window, if there still is one, by digits of the same value. */
 static tr_code make_digits(tr_exact_sum *sum, tr_error *err) {
   if (digits_of(sum) != NULL) return TR_OK;
   term window = term_of_window(sum);
@@ -255,7 +260,7 @@ static tr_code make_digits(tr_exact_sum *sum, tr_error *err) {
 
 /* --- adding --------------------------------------------------------------------------------- */
 
-/* A term of one word whose three digits are there, and one more for carries. 0: they are not. */
+/* Adds a term of one word, if its three digits exist and one more for carries. 0: they do not. */
 static inline int add_word_to_digits(tr_exact_digits *digits, const term *t) {
   int64_t index = (t->exponent + BIAS) / 32 - digits->first;
   int shift = (t->exponent + BIAS) % 32;
@@ -270,7 +275,9 @@ static inline int add_word_to_digits(tr_exact_digits *digits, const term *t) {
   return 1;
 }
 
-/* The common case: a term of one word that falls into what is there. 0: it does not. */
+/*
+** The common case: adds a term of one word that fits the window or the digits. 0: it does not fit.
+*/
 static inline int add_fast(tr_exact_sum *sum, const term *t) {
   tr_exact_digits *digits = digits_of(sum);
   if (digits != NULL) return add_word_to_digits(digits, t);
@@ -335,7 +342,7 @@ static tr_code add_number(tr_exact_sum *sum, const tr_exact_number *number, tr_e
     if (code == TR_OK) code = ensure_range(sum, number->exponent, bits, err);
     if (code != TR_OK) return code;
   }
-  /* With more than one word all digits are there, so that no addition fails. */
+  /* If there are several terms, all their digits exist, so that no addition fails. */
   for (int i = 0; i < count; i += 4) {
     uint64_t words[4] = {0};
     for (int j = 0; j < 4 && i + j < count; j++) words[j] = digits[i + j];
@@ -351,12 +358,12 @@ tr_code tr_exact_sum_merge(tr_exact_sum *sum, const tr_exact_sum *other, tr_erro
   const tr_exact_digits *digits = digits_of(other);
   if (digits == NULL) {
     term window = term_of_window(other);
-    strip(&window); /* without the room below it: no term reaches below 2^-2148 */
+    strip(&window); /* drops the room below it, so that no term reaches below 2^-2148 */
     return add_term(sum, window, err);
   }
   int64_t plus = digits->plus, minus = digits->minus;
   if (plus != 0 || minus != 0) {
-    /* Digits first: then only the number can fail, and the infinities come after it. */
+    /* Digits first: then adding the number can fail but adding the infinities cannot. */
     tr_code code = make_digits(sum, err);
     if (code != TR_OK) return code;
   }
@@ -391,7 +398,7 @@ static void number_of_window(const tr_exact_sum *sum, tr_exact_number *number) {
   number->exponent = t.exponent;
 }
 
-/* The digits with their carries propagated, so that all but the highest are in [0, 2^32). */
+/* Propagates the carries of a copy, so that all digits but the highest are in [0, 2^32). */
 static void number_of_digits(const tr_exact_digits *digits, tr_exact_number *number) {
   int64_t digit[TR_NATURAL_DIGITS];
   int count = digits->count;
@@ -437,7 +444,7 @@ int tr_exact_number_is_real(const tr_exact_number *number) {
 }
 
 int tr_exact_number_is_sum(const tr_exact_number *number, uint64_t integers, uint64_t reals) {
-  /* Everything in units of the least REAL. */
+  /* All numbers are in units of the smallest REAL. */
   tr_natural magnitude = number->magnitude, mantissa, count, most;
   if (number->exponent < (reals > 0 ? -1074 : 0)) return 0;
   tr_natural_shift_left(&magnitude, number->exponent + 1074);
@@ -446,7 +453,7 @@ int tr_exact_number_is_sum(const tr_exact_number *number, uint64_t integers, uin
   tr_natural_multiply(&count, &mantissa, &most);
   tr_natural_shift_left(&most, 971 + 1074);
   if (tr_natural_compare(&magnitude, &most) <= 0) return 1;
-  /* What the REALs leave, the INTEGERs must have: -2^63 or 2^63 - 1 each. */
+  /* What the REALs cannot reach must come from the INTEGERs: -2^63 or 2^63 - 1 each. */
   tr_natural_subtract(&magnitude, &most);
   tr_natural_set(&count, integers);
   tr_natural_set(&mantissa, (uint64_t)INT64_MAX + (uint64_t)number->is_negative);
@@ -488,7 +495,7 @@ tr_code tr_exact_sum_write(const tr_exact_sum *sum, tr_buffer *bytes, tr_error *
   return code;
 }
 
-/* The lowest exponent that a sum of the kind can have, and the exponent that it is below. */
+/* A sum of each kind is a multiple of 2^low, and below 2^high. */
 static const struct {
   int low, high;
 } limits[] = {

@@ -1,11 +1,12 @@
 /*
-** Frequent items as frequent_items.h describes them: entries one behind the other, a hash table of
-** cells that say where they are (twice as many as there may be entries and more, so that probing
-** ends soon), and the purge.
+** Frequent items, as frequent_items.h describes them: an array of entries, a hash table of cells
+** that hold their places, and the purge. There are more than twice as many cells as entries, so
+** that probing is short.
 **
 ** Invariants:  active <= 3/4 * 2^lg_map;  every entry has one cell, reached from its hash without
 **              passing a free one;  counts are above 0;  their sum and offset are at most the
-**              weight, since a purge takes what it adds to the offset off at least one of them.
+**              weight, because a purge subtracts what it adds to the offset from at least one of
+**              them.
 */
 #include "combine/frequent_items.h"
 
@@ -27,14 +28,14 @@ int tr_frequent_class_of(const tr_value *value) {
   return classes[value->type];
 }
 
-/* The value, or in its place `integer`: an integral REAL is the INTEGER. */
+/* The value to count: `*integer` for a REAL that is an integer, else `value` itself. */
 static inline const tr_value *as_counted(const tr_value *value, tr_value *integer) {
   if (value->type != TR_REAL || !tr_real_is_integer(value->real, &integer->integer)) return value;
   integer->type = TR_INTEGER;
   return integer;
 }
 
-/* In a form; a number has the size of its bytes. */
+/* This bit of a form marks an entry that owns its bytes. The size in the form of a number is 8. */
 #define LONG_FORM (UINT32_C(1) << 16)
 
 static inline uint32_t form_of(tr_type type, size_t size) {
@@ -54,23 +55,28 @@ static inline int is_short(const tr_value *value) {
 }
 
 /*
-** A value that is looked for: what an entry of it would hold, and where it is looked for. The hash
-** is stored nowhere, so it only has to be fast and to spread.
+** A value to look for: what its entry would hold, and its hash. The hash is never stored in an
+** image, so it only has to be fast and to spread well.
 */
 typedef struct sought {
   uint32_t hash, form; /* as in an entry */
-  uint64_t low, high;  /* a short value's bytes, little-endian, with zeros behind */
-  tr_bytes bytes;      /* a long one's */
+  uint64_t low, high;  /* the bytes of a short value, little-endian, padded with zeros */
+  tr_bytes bytes;      /* the bytes of a long value */
 } sought;
 
-/* A multiplication spreads every bit upward, two mix them all; the upper half is good. */
+/*
+** A multiplication spreads every bit upwards, and two mix all bits. The upper half of the result is
+** well mixed.
+*/
 static uint32_t mix(uint64_t x) {
   x = (x ^ x >> 32) * UINT64_C(0x9e3779b97f4a7c15);
   x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
   return (uint32_t)(x >> 32);
 }
 
-/* Filled member by member: a copy of the whole would have to wait for all of them. */
+/*
+** Fills `*s` member by member: copying a whole struct would wait until all its members are stored.
+*/
 static inline void seek_short(const tr_value *value, sought *s) {
   size_t size = sizeof value->integer;
   if (value->type < TR_TEXT) {
@@ -102,7 +108,7 @@ tr_value tr_frequent_value(const tr_frequent_entry *entry) {
   return type == TR_TEXT ? tr_value_text(bytes) : tr_value_blob(bytes);
 }
 
-/* 0 if the entry is that of a short value. */
+/* 0 if the entry is that of the short value. */
 static inline uint64_t difference(const tr_frequent_entry *entry, const sought *s) {
   return (tr_load_u64(entry->bytes) ^ s->low) | (tr_load_u64(entry->bytes + 8) ^ s->high) |
          (entry->form ^ s->form);
@@ -153,7 +159,7 @@ static size_t cell_count(int lg_map) {
   return (size_t)2 << lg_map;
 }
 
-/* The cell of a value, or the free one where it belongs. */
+/* The cell of a value, or the free cell where it belongs. */
 static tr_frequent_cell *find_cell(const tr_frequent_items *items, const sought *s) {
   size_t mask = cell_count(items->lg_map) - 1, at = s->hash & mask;
   for (;; at = (at + 1) & mask) {
@@ -191,7 +197,10 @@ static tr_code resize(tr_frequent_items *items, int lg_map, tr_error *err) {
   return TR_OK;
 }
 
-/* The number that has `rank` others before it in order, by Hoare's selection; moves them about. */
+/*
+** The count that has `rank` others before it in ascending order, by Hoare's selection. Reorders
+** `x`.
+*/
 static int64_t select_rank(int64_t *x, size_t count, size_t rank) {
   size_t low = 0, high = count - 1;
   while (low < high) {
@@ -226,9 +235,9 @@ static uint32_t entries_of(const tr_frequent_items *items, int64_t count) {
 }
 
 /*
-** What a purge takes off: the median, or the count so far below it that half of all counters are
-** lowered by it even if `least` are kept; and how many counters are above that. Often so many
-** counts are 1 that it can be nothing else.
+** The count that a purge subtracts, and how many counters are above it. It is the median, or a
+** count so far below it that half of all counters are lowered by it even if `least` entries are
+** kept. Often so many counts are 1 that it must be 1; that needs no selection.
 */
 static tr_code purged_count(const tr_frequent_items *items, int64_t *taken, uint32_t *above,
                             tr_error *err) {
@@ -247,7 +256,10 @@ static tr_code purged_count(const tr_frequent_items *items, int64_t *taken, uint
   return TR_OK;
 }
 
-/* Raises `spare` entries that have just the count which is taken off, so that 1 is left to them. */
+/*
+** Adds 1 to `spare` of the entries whose count is about to be subtracted, so that 1 is left to
+** them.
+*/
 static void spare_entries(tr_frequent_items *items, int64_t taken, uint32_t spare) {
   for (uint32_t i = 0; i < items->active && spare > 0; i++) {
     uint32_t is_spared = items->entries[i].count == taken;
@@ -257,8 +269,9 @@ static void spare_entries(tr_frequent_items *items, int64_t taken, uint32_t spar
 }
 
 /*
-** Lowers all counts and drops what is left with none. About half are dropped, in no pattern, so
-** every entry is moved, and only the next place depends on whether it stays.
+** Subtracts from all counts and drops entries with no count left. About half are dropped, in no
+** pattern, so a branch would be mispredicted. Instead every entry is moved, and only the place of
+** the next one depends on whether this one stays.
 */
 static tr_code purge(tr_frequent_items *items, tr_error *err) {
   int64_t taken;
@@ -284,14 +297,14 @@ static int is_full(const tr_frequent_items *items) {
   return items->entries == NULL || items->active == capacity_of(items->lg_map);
 }
 
-/* Makes room for more entries. */
+/* Makes room for one more entry: the map grows or is purged. */
 static tr_code make_room(tr_frequent_items *items, tr_error *err) {
   if (items->entries == NULL) return resize(items, TR_FREQUENT_MIN_LG, err);
   if (items->lg_map < items->lg_max) return resize(items, items->lg_map + 1, err);
   return purge(items, err);
 }
 
-/* Adds a value whose weight is counted elsewhere. */
+/* Adds to the count of a value. The caller adds to the weight. */
 static tr_code add_counted(tr_frequent_items *items, const sought *s, int64_t times,
                            tr_error *err) {
   tr_frequent_cell *cell = items->entries == NULL ? NULL : find_cell(items, s);
@@ -322,10 +335,10 @@ static tr_code check_weight(const tr_frequent_items *items, int64_t more, tr_err
 }
 
 /*
-** Whether a value is there already is as good as random, and a processor that guesses wrong loses
-** more time than all else takes together. So there is no branch on it: a new entry is always
-** written, where the next would be, and that it counts is a matter of numbers. Nothing but a count
-** is written twice, for a value that comes soon again would have to wait for it.
+** Whether a value is already there is nearly random, and a mispredicted branch costs more than all
+** the rest. So there is no branch on it. A new entry is always written at the next free place, and
+** arithmetic decides whether it counts. No field but the count is written twice: a value that comes
+** again soon would have to wait for both stores.
 */
 int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
   sought s;
@@ -337,7 +350,7 @@ int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
   value = as_counted(value, &integer);
   seek_short(value, &s);
   size_t mask = cell_count(items->lg_map) - 1, at = s.hash & mask;
-  /* The product is 0 where either is: one branch, and mostly it is the first cell. */
+  /* The product is 0 if either factor is: one branch, and mostly the first cell fits. */
   while ((uint64_t)items->cells[at].place * (items->cells[at].hash ^ s.hash) != 0) {
     at = (at + 1) & mask;
   }
@@ -348,7 +361,7 @@ int tr_frequent_add_short(tr_frequent_items *items, const tr_value *value) {
   uint32_t is_new = cell->place == 0;
   uint32_t place = cell->place + is_new * (items->active + 1);
   tr_frequent_entry *entry = &items->entries[place - 1];
-  if (difference(entry, &s)) return 0; /* another value of the same hash */
+  if (difference(entry, &s)) return 0; /* another value with the same hash */
   entry->count++;
   cell = is_new ? cell : &unused;
   cell->hash = s.hash;

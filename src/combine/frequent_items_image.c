@@ -1,12 +1,18 @@
 /*
-** Bytes of frequent-items sketches, as Apache DataSketches stores them.
+** The bytes of frequent-items sketches, as Apache DataSketches stores them.
 **
-** Little-endian: 0 preamble length in longs, 1 serial version, 2 family, 3 lg of the largest map, 4
-** lg of the present map, 5 flags. An empty sketch ends after 8 bytes. Else: 8 number of items (four
-** bytes), 16 total weight, 24 offset, from 32 the counts, then the items: integers of eight bytes,
-** or texts after a length of four bytes. Items of the class "others" begin with their tr_type; a
-** REAL is eight bytes, a BLOB has a length of four bytes before it. Items are written with the most
-** frequent first, equal counts by value.
+** All numbers are little-endian. An empty sketch ends after 8 bytes.
+**
+**    0  length of the preamble in longs     8  number of items (four bytes)
+**    1  serial version                     16  total weight
+**    2  family                             24  offset
+**    3  lg of the largest map              32  counts, then items
+**    4  lg of the current map
+**    5  flags
+**
+** An item is an integer of eight bytes, or a text after a length of four bytes. An item of the
+** class "others" begins with its tr_type: a REAL has eight bytes, a BLOB follows a length of four
+** bytes. The most frequent item is written first, equal counts by value.
 */
 #include "combine/frequent_items.h"
 
@@ -20,7 +26,10 @@
 #define PREAMBLE_LONGS_EMPTY 1
 #define PREAMBLE_SIZE 32
 #define PREAMBLE_SIZE_EMPTY 8
-/* Makers disagree on which bit says so; we write both, and either will do. */
+/*
+** Implementations disagree on which of two bits marks an empty sketch. We write both and accept
+** either.
+*/
 #define FLAGS_EMPTY 5
 
 /* --- writing ------------------------------------------------------------------------------ */
@@ -35,7 +44,7 @@ static tr_code put_item(const tr_value *value, tr_frequent_class of, tr_buffer *
   return tr_put_sized(bytes, value->bytes, err);
 }
 
-/* Keeps the entries of one class, in their order; returns how many. */
+/* Keeps the entries of one class, in their order, and returns their number. */
 static uint32_t keep_class(const tr_frequent_entry **entries, uint32_t count,
                            tr_frequent_class of) {
   uint32_t kept = 0;
@@ -105,7 +114,7 @@ static tr_code take_bytes(tr_bytes *from, tr_bytes *bytes, tr_error *err) {
   return code == TR_OK ? take(from, tr_load_u32(size.data), bytes, err) : code;
 }
 
-/* A value of the image; bytes are a view of it. */
+/* Takes a value from the image. Text and BLOBs are views of it. */
 static tr_code take_item(tr_bytes *from, tr_frequent_class of, tr_value *value, tr_error *err) {
   static const tr_type types[] = {TR_INTEGER, TR_TEXT, TR_NULL};
   tr_bytes taken = {NULL, 0};
@@ -158,7 +167,7 @@ static tr_code check_preamble(tr_bytes bytes, tr_error *err) {
   return TR_OK;
 }
 
-/* The counts and items behind the preamble. */
+/* Reads the counts and items after the preamble. */
 static tr_code read_items(tr_frequent_items *items, tr_frequent_class of, tr_bytes bytes,
                           tr_error *err) {
   uint32_t count = tr_load_u32(bytes.data + 8);

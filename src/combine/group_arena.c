@@ -1,7 +1,7 @@
 /*
-** Blocks of an eighth of all that there is, so that little is taken in vain. A large one begins
-** where a large page can: it is allocated with so much more that there is such a place in it, and
-** what lies before and behind is never touched, so that the system need not provide it.
+** A new block has an eighth of the size of all blocks so far, so that little of it stays unused. A
+** large block must begin where a large page can. So it is allocated with that much more room, and
+** the bytes before and after it are never touched: the system need not provide them.
 */
 #include "combine/group_arena.h"
 
@@ -19,17 +19,17 @@
 
 typedef struct block {
   struct block *next;
-  uint8_t *begin; /* at a multiple of TR_LINE, or of LARGE_PAGE */
+  uint8_t *begin; /* a multiple of TR_LINE, or of LARGE_PAGE */
   size_t size, used;
 } block;
 
-/* A piece that was given back. */
+/* A piece that was given back, while it waits to be taken again. */
 typedef struct spare {
   struct spare *next;
   size_t size;
 } spare;
 
-/* Spares are kept by the logarithm of their size. */
+/* There is a list of spares for each logarithm of their size. */
 #define CLASSES 64
 
 struct tr_group_reserve {
@@ -42,7 +42,7 @@ struct tr_group_arena {
   pthread_mutex_t mutex;
   tr_memory_account account;
   tr_group_reserve *reserve;
-  block *blocks; /* the first one is the one in use */
+  block *blocks; /* the first is the one in use */
   spare *spares[CLASSES];
 };
 
@@ -80,8 +80,8 @@ void tr_group_reserve_free(tr_group_reserve *reserve) {
 }
 
 /*
-** The smallest block of at least `size` bytes, and not of more than twice as many; NULL: there is
-** none.
+** Takes the smallest block that has at least `size` bytes and at most about twice as many. NULL:
+** there is none.
 */
 static block *take_from_reserve(tr_group_reserve *reserve, size_t size) {
   block **best = NULL;
@@ -136,7 +136,7 @@ tr_code tr_group_arena_create(tr_memory_budget *budget, tr_group_reserve *reserv
 
 static void ask_for_large_pages(const block *b) {
 #if defined(MADV_HUGEPAGE)
-  /* A wish: whether it is granted does not matter. */
+  /* If the system refuses, that does not matter. */
   if (b->size >= LARGE_PAGE) madvise(b->begin, b->size, MADV_HUGEPAGE);
 #else
   (void)b;
@@ -154,7 +154,7 @@ static block *new_block(size_t size) {
   return b;
 }
 
-/* A block with room for `size` bytes, which becomes the one in use. */
+/* Adds a block with room for `size` bytes; it becomes the one in use. */
 static tr_code add_block(tr_group_arena *arena, size_t size, tr_error *err) {
   block *b = arena->reserve == NULL ? NULL : take_from_reserve(arena->reserve, size);
   if (b != NULL) size = b->size;
@@ -164,14 +164,15 @@ static tr_code add_block(tr_group_arena *arena, size_t size, tr_error *err) {
     arena->account.used -= size;
     code = tr_error_no_memory(err);
   }
-  if (code != TR_OK) return code; /* of no block in reserve: there is no limit */
+  /* no block of a reserve is lost: with a reserve there is no limit, so nothing failed */
+  if (code != TR_OK) return code;
   b->next = arena->blocks;
   b->used = 0;
   arena->blocks = b;
   return TR_OK;
 }
 
-/* How large the next block should be: in whole large pages, where it has any. */
+/* The size of the next block. It is a whole number of large pages if it has at least one. */
 static size_t wanted_size(const tr_group_arena *arena, size_t size) {
   uint64_t limit = arena->account.budget->limit;
   size_t wanted = (size_t)(arena->account.used / 8);
@@ -205,7 +206,7 @@ tr_code tr_group_arena_take(tr_group_arena *arena, size_t size, void **piece, tr
   }
   if (arena->blocks == NULL || arena->blocks->size - arena->blocks->used < size) {
     code = add_block(arena, wanted_size(arena, size), err);
-    if (code == TR_TOO_BIG) code = add_block(arena, size, err); /* the last of what there is */
+    if (code == TR_TOO_BIG) code = add_block(arena, size, err); /* the rest of the limit */
   }
   if (code == TR_OK) {
     *piece = arena->blocks->begin + arena->blocks->used;

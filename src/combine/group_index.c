@@ -1,5 +1,5 @@
 /*
-** Growth of the index. Whatever is new is allocated and filled before anything is changed.
+** The growth of the index. New memory is allocated and filled before anything changes.
 */
 #include "combine/group_index.h"
 
@@ -9,7 +9,7 @@
 
 #define FIRST_SLOTS 32
 #define FULL_SLOTS 4096
-/* A segment that may not split further (hashes that hardly differ) just grows on. */
+/* A segment of this depth only grows: its hashes hardly differ. */
 #define MAX_DEPTH 20
 
 static size_t segment_size(uint32_t slots) {
@@ -85,8 +85,8 @@ void tr_group_index_free(tr_group_index *index) {
 }
 
 /*
-** Puts `segment` wherever the directory has hashes that begin like `hash`, in `segment->depth`
-** bits.
+** Puts `segment` into all directory entries for hashes that share their first `segment->depth` bits
+** with `hash`.
 */
 static void point_to(tr_group_index *index, tr_group_segment *segment, uint32_t hash) {
   size_t entries = (size_t)1 << (index->depth - segment->depth);
@@ -94,7 +94,7 @@ static void point_to(tr_group_index *index, tr_group_segment *segment, uint32_t 
   for (size_t i = 0; i < entries; i++) index->directory[first + i] = segment;
 }
 
-/* Replaces the segment of `hash` by one of twice the slots. */
+/* Replaces the segment of `hash` by one with twice as many slots. */
 static tr_code grow(tr_group_index *index, tr_group_segment *old, uint32_t hash,
                     tr_memory_account *account, tr_error *err) {
   uint32_t slots = old->mask + 1;

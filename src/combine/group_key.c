@@ -1,8 +1,8 @@
 /*
-** Each value is a head byte and what it needs: the head says NULL, an integer of 0, 1, 2, 4 or 8
-** bytes, a REAL, or text or a BLOB with its size in the head (up to 119 bytes) or in four bytes
-** behind it. A head tells how long its value is, and a tuple's number of fields is fixed, so no two
-** tuples have the same bytes.
+** Each value is a head byte and its bytes. The head says NULL, an integer of 0, 1, 2, 4 or 8 bytes,
+** a REAL, or a text or BLOB, whose size is in the head (up to 119 bytes) or in the next four bytes.
+** So a head gives the length of its value, and all keys have the same number of fields. Therefore
+** no two tuples have the same bytes.
 */
 #include "combine/group_key.h"
 
@@ -65,7 +65,7 @@ static uint8_t *put_bytes(uint8_t *out, tr_type type, tr_bytes bytes) {
   return out + bytes.size;
 }
 
-/* Zeros up to the next whole word; returns the size. */
+/* Pads with zeros to a whole word, and returns the size. */
 static uint32_t pad(uint8_t *begin, uint8_t *end) {
   size_t size = (size_t)(end - begin);
   size_t padded = (size + 7) & ~(size_t)7;
@@ -74,8 +74,8 @@ static uint32_t pad(uint8_t *begin, uint8_t *end) {
 }
 
 /*
-** Text in the normal form of its collation; `*changed` is set if that is not the text itself.
-** NOCASE folds A to Z only, and looks at nothing behind a zero byte but the size.
+** Writes text in the normal form of its collation. Sets `*changed` if that is not the text itself.
+** NOCASE folds only A to Z. After a zero byte it compares nothing but the size.
 */
 static uint8_t *put_collated(uint8_t *out, tr_bytes text, tr_collation collation, int *changed) {
   if (collation == TR_COLLATION_RTRIM) {
@@ -159,8 +159,8 @@ static int64_t get_integer(const uint8_t *at, size_t size) {
 }
 
 /*
-** Reads one value, member by member (a copy of the whole would make the processor wait), and
-** returns what lies behind it.
+** Reads one value and returns the place after it. It sets the value member by member, because the
+** processor would have to wait to copy a whole struct that was just written.
 */
 static const uint8_t *get(const uint8_t *at, tr_value *value) {
   static const uint8_t integer_sizes[] = {

@@ -1,19 +1,19 @@
 /*
-** A group's key: a tuple of SQL values as bytes that are equal exactly when SQLite's GROUP BY takes
-** the tuples for one group.
+** The key of a group: a tuple of SQL values as bytes. Two keys have equal bytes exactly if SQLite's
+** GROUP BY puts the tuples into one group.
 **
-** GROUP BY compares with the collation of each column: 1 and 1.0 are one group, and so are 0.0 and
-** -0.0; NULL equals NULL; 'a' and 'A' are one group under NOCASE. So the bytes are *canonical*: a
-** REAL that is integral and fits is written as the INTEGER, text as its collation's normal form.
-** What GROUP BY shows for a group is the first row it meets, as it was: where the canonical bytes
-** do not give that back, a second, exact form of the tuple goes beside them. Rows of most tables
+** GROUP BY compares each column by its collation. 1 and 1.0 are one group; so are 0.0 and -0.0.
+** NULL equals NULL. 'a' and 'A' are one group under NOCASE. So the bytes are *canonical*: a REAL
+** that is a 64-bit integer is written as that INTEGER, and a text in the normal form of its
+** collation. But GROUP BY shows the key of a group as its first row has it. If the canonical bytes
+** do not give that back, a second, exact form of the tuple follows them. The rows of most tables
 ** never need it.
 **
-** The bytes are padded with zeros to whole words of 8, so that keys are hashed and compared a word
-** at a time; an integer below 2^31 or a text of 7 bytes is one word. They are for memory only: in
-** the machine's own byte order, not to be stored.
+** The bytes are padded with zeros to whole words of 8, because keys are hashed and compared word by
+** word. An integer below 2^31 or a text of up to 7 bytes is one word. The bytes have the byte order
+** of the machine and must not be stored.
 **
-** Pure; thread-safe. Bytes that are handed out are borrowed from the key.
+** Pure; thread-safe. Bytes that are returned belong to the key.
 */
 #ifndef TR_COMBINE_GROUP_KEY_H
 #define TR_COMBINE_GROUP_KEY_H
@@ -24,8 +24,8 @@
 #include "base/value.h"
 
 /*
-** The collations that SQLite has built in. Another one cannot be normalised here: the host has to
-** replace such a field by one of its own making (a number per group, say).
+** The built-in collations of SQLite. No other collation can be normalised here: the host must
+** replace such a field by a value of its own, for example a number for each group.
 */
 typedef enum tr_collation {
   TR_COLLATION_BINARY,
@@ -33,73 +33,75 @@ typedef enum tr_collation {
   TR_COLLATION_RTRIM
 } tr_collation;
 
-/* Fields whose REAL shows as such without an exact form beside the canonical one. */
+/*
+** The first fields, in which a REAL that is an integer needs no exact form: real_fields notes it.
+*/
 #define TR_GROUP_KEY_REAL_FIELDS 32
 
-/* What an encoding says beside its bytes. */
+/* The properties of an encoded tuple. */
 typedef struct tr_group_key_info {
-  uint32_t size;        /* bytes of the canonical form, a multiple of 8 */
-  uint32_t real_fields; /* bit i: field i is an integral REAL, written as INTEGER */
-  int needs_exact;      /* the canonical form and real_fields do not give the tuple back */
+  uint32_t size;        /* bytes of the canonical form; a multiple of 8 */
+  uint32_t real_fields; /* bit i: field i is a REAL that was written as an INTEGER */
+  int needs_exact;      /* canonical form and real_fields are not enough to give the tuple back */
 } tr_group_key_info;
 
-/* A row's key in both forms, the exact one (if it needs one) behind the canonical one. */
+/* The key of a row in both forms: the canonical form, then the exact form if it needs one. */
 typedef struct tr_group_row {
-  uint32_t hash;       /* every bit depends on all bytes of the canonical form, and the seed */
-  uint32_t exact_size; /* 0: there is none */
+  uint32_t hash;       /* each bit depends on all bytes of the canonical form and on the seed */
+  uint32_t exact_size; /* 0: there is no exact form */
   tr_group_key_info info;
   const uint8_t *bytes;
 } tr_group_row;
 
-/* Whether its canonical form gives the values back as they are. */
+/* Whether the canonical form alone gives the values back unchanged. */
 static inline int tr_group_row_is_plain(const tr_group_row *row) {
   return row->exact_size == 0 && row->info.real_fields == 0;
 }
 
 /*
-** The most bytes that either form of the tuple can take; and of that, for a value besides its own
-** bytes.
+** The most bytes that either form of the tuple can take. TR_GROUP_KEY_HEAD is how many of them a
+** value can take besides its own bytes.
 */
 #define TR_GROUP_KEY_HEAD 9
 size_t tr_group_key_bound(const tr_value *values, int count);
 
 /*
-** Writes both forms of a tuple to `out`, which is aligned to 8 and has room for twice its bound,
-** and fills in `row`, whose `bytes` is then `out`, all but its hash. `collations` has one per
+** Writes both forms of a tuple to `out`, and fills `row` except its hash; row->bytes is then `out`.
+** `out` must be aligned to 8 and have room for twice the bound. `collations` has one for each
 ** field.
 */
 void tr_group_row_encode(const tr_value *values, const tr_collation *collations, int count,
                          uint8_t *out, tr_group_row *row);
 
 /*
-** The canonical form of one integer where that is a single word: 1; else 0. Inline: it is what most
-** groupings do for every row.
+** 1: the canonical form of the integer is one word, `*word`. 0: use tr_group_row_encode. Inline,
+** because most groupings call it for every row.
 */
 static inline int tr_group_key_of_integer(int64_t integer, uint64_t *word);
 
-/* A value as one word, if it is NULL or such an integer: 1; and back. */
+/* The same for a value that is NULL or such an integer; and the way back. */
 static inline int tr_group_key_of_short(const tr_value *value, uint64_t *word);
 static inline void tr_group_key_to_short(uint64_t word, tr_value *value);
 
 /*
-** Computes its hash. Where there are many rows, this comes after all were encoded: what was just
-** written in bytes is slow to be read in words.
+** Computes the hash of a row. With many rows, encode all of them first: reading in words what was
+** just written in bytes is slow.
 */
 static inline void tr_group_row_hash(tr_group_row *row, uint64_t seed);
 
-/* Writes the exact form; returns its size, a multiple of 8. */
+/* Writes the exact form and returns its size, a multiple of 8. */
 uint32_t tr_group_key_encode_exact(const tr_value *values, int count, uint8_t *out);
 
-/* Value number `field` of either form; bytes lie in `key`. */
+/* Value number `field` of either form. Its bytes belong to `key`. */
 tr_value tr_group_key_value(const uint8_t *key, int field);
 
 /* All `count` values of a form. */
 void tr_group_key_values(const uint8_t *key, int count, tr_value *values);
 
-/* A hash of `size` bytes of a key, a multiple of 8. */
+/* The hash of a key of `size` bytes, a multiple of 8. */
 static inline uint64_t tr_group_key_hash(const uint8_t *key, size_t size, uint64_t seed);
 
-/* Copies whole words; faster than memcpy for the few that keys have. */
+/* Copies whole words. For the few words of a key this is faster than memcpy. */
 static inline void tr_group_key_copy(uint8_t *to, const uint8_t *from, size_t size) {
   for (size_t i = 0; i < size; i += 8) memcpy(to + i, from + i, 8);
 }
@@ -108,7 +110,7 @@ static inline void tr_group_key_copy(uint8_t *to, const uint8_t *from, size_t si
 
 /* The first byte of a value: see group_key.c. */
 enum {
-  TR_GROUP_HEAD_NULL = 0, /* and the padding */
+  TR_GROUP_HEAD_NULL = 0, /* also the padding */
   TR_GROUP_HEAD_ZERO,
   TR_GROUP_HEAD_INT8,
   TR_GROUP_HEAD_INT16,
@@ -116,7 +118,7 @@ enum {
   TR_GROUP_HEAD_INT64
 };
 
-/* The hash of a key: begin with the seed and the size, add every word, and let all bits spread. */
+/* The hash of a key: start with the seed and the size, add every word, then spread all bits. */
 static inline uint64_t tr_group_hash_begin(uint64_t seed, size_t size) {
   return seed ^ (size * UINT64_C(0x9e3779b97f4a7c15));
 }

@@ -1,11 +1,11 @@
 /*
-** Groups lie in chunks that never move, in the order in which they were first seen; the index
-** (group_index.h) finds them by the leading 32 bits of their key's hash.
+** Groups lie in chunks that never move, in the order in which they were first seen. The index
+** (group_index.h) finds them by 32 bits of their key's hash.
 **
-** A group is: head, key (canonical form, and behind it the exact form if it has one), states of its
-** accumulators. Everything begins at a multiple of 8, and groups are numbered by where they lie in
-** units of 8 bytes: chunk number, offset. With one short key, a count and a sum a group is just a
-** line of the processor's cache, and lies in one.
+** A group is: head, key (the canonical form, then the exact form if there is one), states of its
+** accumulators. Each part begins at a multiple of 8. The number of a group is its place in units of
+** 8 bytes: chunk number and offset. With one short key, a count and a sum, a group has just the
+** size of a cache line, and lies in one.
 */
 #include "combine/group_table.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 
-/* Chunks are numbered in units of 8 bytes; each has this many numbers, whatever its size. */
+/* Places are counted in units of 8 bytes. Each chunk has this many numbers, whatever its size. */
 #define UNIT 8
 #define CHUNK_UNITS_LOG 17
 #define CHUNK_SIZE ((size_t)UNIT << CHUNK_UNITS_LOG)
@@ -24,31 +24,31 @@
 typedef struct chunk {
   uint8_t *data;
   size_t size;
-  size_t used; /* the first line is never used: number 0 means "none" */
+  size_t used; /* The first line is not used, because the number 0 means "none". */
 } chunk;
 
-/* What of an aggregate is needed for each row, in one place. */
+/* What is needed of an aggregate for each row. */
 typedef struct aggregate_plan {
   const tr_combine *combine;
-  size_t state_offset; /* behind the key */
+  size_t state_offset; /* after the key */
   const int *inputs;
-  int first_input; /* the inputs are this one and those behind it; -1: they lie scattered */
-  int (*add_rows)(const tr_combine_rows *rows, int first); /* NULL: there is none for it */
+  int first_input; /* the inputs are this one and the next ones; -1: they are scattered */
+  int (*add_rows)(const tr_combine_rows *rows, int first); /* NULL: not available */
 } aggregate_plan;
 
 struct tr_group_table {
   tr_group_shape shape;
   int counts_heap; /* whether what accumulators own is taken from the account */
   tr_memory_account *account;
-  tr_group_arena *arena; /* of the chunks; NULL: each is allocated by itself */
+  tr_group_arena *arena; /* for the chunks; NULL: each is allocated by itself */
   uint64_t memory;       /* taken from the account */
   uint64_t chunk_memory;
   size_t states_size;
-  size_t least_size; /* of a group */
+  size_t least_size; /* the least size of a group */
   size_t count;
   int owns_heap;   /* some accumulator may own memory */
-  int has_looks;   /* a group was met that shows its key in another way */
-  int has_unplain; /* the key of a group has another form, or a REAL to be shown */
+  int has_looks;   /* some key looked different from its group's */
+  int has_unplain; /* the key of some group has an exact form, or a REAL to be shown */
   tr_group_index index;
   chunk *chunks;
   size_t chunk_count, chunk_capacity;
@@ -125,9 +125,7 @@ static tr_code allocate_chunk(tr_group_table *table, size_t size, void **data, t
   return *data == NULL ? give_back(table, size, err) : TR_OK;
 }
 
-/*
-** A chunk with room for `size` bytes, a ninth of all that there is then; it becomes the last one.
-*/
+/* Adds a chunk with room for `size` bytes. It has an eighth of the size of all chunks before. */
 static tr_code add_chunk(tr_group_table *table, size_t size, tr_error *err) {
   if (table->chunk_count == MAX_CHUNKS) {
     return tr_error_set(err, TR_TOO_BIG, "%llu groups: more than 32 GiB",
@@ -157,18 +155,18 @@ static void free_states(const tr_group_table *table, const tr_group *group, int 
   }
 }
 
-/* A state's own memory, for the account. */
+/* The memory that a state owns, for the account. */
 static size_t heap_of(const aggregate_plan *plan, const void *state) {
   return plan->combine->fn->heap_size == NULL ? 0 : plan->combine->fn->heap_size(state);
 }
 
-/* Notes that a state may own memory, which is then to be freed. */
+/* Notes that a state may own memory, which must then be freed. */
 static void note_heap(tr_group_table *table, const aggregate_plan *plan, const void *state) {
   if (table->owns_heap || plan->combine->fn->free_accumulator == NULL) return;
   table->owns_heap = plan->combine->fn->heap_size == NULL || heap_of(plan, state) > 0;
 }
 
-/* Makes a group with empty accumulators. A failure leaves the table as it was. */
+/* Makes a group with empty accumulators. After a failure the table is unchanged. */
 static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_t *at,
                          tr_error *err) {
   size_t size = sizeof(tr_group) + sizeof(tr_group_extra) + row->info.size + row->exact_size +
@@ -202,7 +200,7 @@ static tr_code add_group(tr_group_table *table, const tr_group_row *row, uint32_
 
 /* --- finding ------------------------------------------------------------------------------- */
 
-/* The group of a key, or NULL; `*slot` is then the free slot where it would go. */
+/* The group of a key; or NULL, and `*slot` is the free slot where it belongs. */
 static tr_group *find_group(const tr_group_table *table, const tr_group_row *row,
                             tr_group_slot **slot) {
   uint32_t hash = row->hash;
@@ -221,7 +219,10 @@ const tr_group *tr_group_table_find(const tr_group_table *table, const tr_group_
   return find_group(table, row, &slot);
 }
 
-/* Sees to a free slot for a row that has no group, where `*slot` may be one. */
+/*
+** Makes sure that there is a free slot for a row without a group. `*slot` is the one that
+** find_group gave; if slots move, it is found anew.
+*/
 static tr_code make_room(tr_group_table *table, const tr_group_row *row, tr_group_slot **slot,
                          tr_error *err) {
   if (tr_group_index_has_room(tr_group_index_segment(&table->index, row->hash))) return TR_OK;
@@ -247,7 +248,7 @@ tr_code tr_group_table_find_or_add(tr_group_table *table, const tr_group_row *ro
   return TR_OK;
 }
 
-/* The first slot of that hash from `slot` on, or a free one. */
+/* The first slot of that hash, or a free one. `slot` is where the search starts. */
 static inline const tr_group_slot *seek(const tr_group_table *table, const tr_group_slot *slot,
                                         uint32_t hash) {
   if (slot->at == 0 || slot->hash == hash) return slot;
@@ -277,7 +278,7 @@ void tr_group_table_look_up(const tr_group_table *table, const tr_group_row *row
 
 /* --- adding -------------------------------------------------------------------------------- */
 
-/* Takes from the account what a call made a state own. */
+/* Updates the account after a call that may have changed what a state owns. */
 static tr_code account_heap(tr_group_table *table, const aggregate_plan *plan, const void *state,
                             size_t before, tr_error *err) {
   size_t after = heap_of(plan, state);
@@ -287,7 +288,7 @@ static tr_code account_heap(tr_group_table *table, const aggregate_plan *plan, c
   return TR_OK;
 }
 
-/* One row to one accumulator, with all that this can take. */
+/* Adds one row to one accumulator: the general way. */
 static tr_code add_input(tr_group_table *table, const aggregate_plan *plan, void *state,
                          const tr_value *inputs, tr_error *err) {
   const tr_combine *combine = plan->combine;
@@ -372,7 +373,10 @@ tr_code tr_group_table_merge_group(tr_group_table *table, const tr_group *group,
 
 /* --- the rest ------------------------------------------------------------------------------ */
 
-/* Whether the function's inputs lie one behind the other in the row, as it wants them. */
+/*
+** Where in the row the function's arguments begin, if its inputs lie there one after another in the
+** function's order; else -1.
+*/
 static int first_input_of(const tr_group_aggregate *aggregate) {
   int first = 0, is_found = 0;
   for (int j = 0; j < aggregate->combine.argument_count; j++) {
