@@ -1,15 +1,15 @@
 /*
-** Ranges of keys as bounds in SQL.
+** Turns ranges of keys into bounds in SQL.
 **
-** A bound's bytes are read value by value for as long as they are whole values that SQL compares as
-** keys are compared; what follows decides whether the bound is exact. Two things make SQL differ,
-** and end what can be said: a NULL, with which nothing compares, and a value that the column's
-** affinity would turn into another (the text '5' beside a numeric column, a number beside a text
-** one).
+** A bound's bytes are read value by value, as long as they are whole values that SQL compares as
+** keys are compared. What follows them decides whether the bound is exact. SQL compares otherwise
+** in two cases, and the bound ends there: a NULL, with which nothing compares, and a value that the
+** column's affinity would convert (the text '5' beside a numeric column, a number beside a text
+** column).
 **
-** An upper bound must not lose rows that have NULL in a column of the bound, since they sort below
-** it but compare as unknown. So it ends before the first column that may be NULL, other than the
-** first, whose NULLs are a segment of their own.
+** Rows with a NULL in a column of the bound sort below an upper bound, but the comparison with it
+** is unknown, so the bound would lose them. An upper bound therefore ends before the first column
+** that may be NULL. The first key column is an exception: its NULLs are a segment of their own.
 */
 #include "host/key_bytes.h"
 
@@ -25,7 +25,7 @@ static void clear_bound(tr_sql_bound *bound) {
   bound->is_exact = 1;
 }
 
-/* Adds a value, whose bytes are copied. */
+/* Adds a value to a bound. Bytes are copied. */
 static tr_code add_value(tr_sql_bound *bound, const tr_value *value, tr_error *err) {
   tr_value copy = *value;
   if (value->type >= TR_TEXT) {
@@ -38,12 +38,12 @@ static tr_code add_value(tr_sql_bound *bound, const tr_value *value, tr_error *e
   return TR_OK;
 }
 
-/* Whether text might be turned into a number beside a numeric column. */
+/* Whether a numeric column might convert the text to a number. */
 static int looks_numeric(tr_bytes text) {
   return text.size > 0 && strchr(" \t\n\v\f\r+-.0123456789", text.data[0]) != NULL;
 }
 
-/* Whether SQL compares the key's i-th column with `value` as their keys compare. */
+/* Whether SQL compares the key's column `i` with `value` in the order of their keys. */
 static int compares_as_key(const tr_source_table *source, int i, const tr_value *value) {
   if (value->type == TR_NULL) return 0;
   tr_affinity affinity = i == source->key.column_count
@@ -60,13 +60,14 @@ static int may_be_null(const tr_source_table *source, int i) {
 }
 
 /*
-** How many values follow each other, from the first on or behind a NULL: only then with the rowid.
+** How many values a key has in all. The rowid is among them only if the first column is NULL, which
+** `from` says.
 */
 static int tuple_size(const tr_source_table *source, int from) {
   return source->key.column_count + (from > 0 && source->key.has_null_breaker);
 }
 
-/* Whether the bytes are whole values: 1 or 0, -1 TR_NO_MEMORY. */
+/* Whether the bytes are whole values: 1, 0, or -1 for TR_NO_MEMORY. */
 static int is_whole(tr_bytes bytes, tr_buffer *scratch, tr_error *err) {
   size_t offset = 0;
   tr_value value;
@@ -80,8 +81,8 @@ static int is_whole(tr_bytes bytes, tr_buffer *scratch, tr_error *err) {
 }
 
 /*
-** Takes the mark off bytes that lie just behind a tuple: 1 when they do. Bytes that are whole as
-** they are do not.
+** Whether the bytes are whole values and TR_BYTE_KEY_BEHIND: 1, with that byte taken off `*bytes`;
+** 0; -1 for TR_NO_MEMORY. Bytes that are whole values with that byte give 0.
 */
 static int take_behind_mark(tr_bytes *bytes, tr_buffer *scratch, tr_error *err) {
   if (bytes->size == 0 || bytes->data[bytes->size - 1] != TR_BYTE_KEY_BEHIND) return 0;
@@ -94,8 +95,8 @@ static int take_behind_mark(tr_bytes *bytes, tr_buffer *scratch, tr_error *err) 
 }
 
 /*
-** Reads byte_key's encoding into a bound over the key's columns from `from` on. Without bytes there
-** is no bound.
+** Reads byte_key's encoding into a bound on the key's columns from `from` on. If there are no
+** bytes, there is no bound.
 */
 static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes bytes, int is_lower,
                            tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
@@ -124,7 +125,7 @@ static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes byt
   return TR_OK;
 }
 
-/* The same for raw bytes, which are a value of `type` as they are. */
+/* The same for raw bytes, which are one value of `type`. */
 static tr_code bound_raw(tr_bytes bytes, tr_type type, int is_lower, tr_sql_bound *bound,
                          tr_error *err) {
   clear_bound(bound);
@@ -134,7 +135,7 @@ static tr_code bound_raw(tr_bytes bytes, tr_type type, int is_lower, tr_sql_boun
   return add_value(bound, &value, err);
 }
 
-/* Bounds by a text that no key is, but that lies between those that are below and above. */
+/* A bound at a text that is nobody's key, but lies between the keys below and above the bound. */
 static tr_code bound_between(const char *text, int is_lower, tr_sql_bound *bound, tr_error *err) {
   clear_bound(bound);
   bound->is_exact = 0;
@@ -144,8 +145,9 @@ static tr_code bound_between(const char *text, int is_lower, tr_sql_bound *bound
 }
 
 /*
-** A text key's escapes (source_table.h). The bytes behind one may say what never stands there: a
-** value that is its own key. Then the bound lies between the escape's keys and the plain ones.
+** A bound behind one of a text key's escapes (source_table.h). The bytes behind the escape may be a
+** value that never stands there, because its own bytes are its key. Then the bound lies between the
+** keys with the escape and the plain ones.
 */
 static tr_code bound_escape(uint8_t escape, tr_bytes bytes, int is_lower, tr_sql_bound *bound,
                             tr_buffer *scratch, tr_error *err) {
@@ -197,7 +199,7 @@ static tr_code bound_key(const tr_source_table *source, tr_bytes bytes, int is_l
 
 /* --- The rowid ---------------------------------------------------------------------------- */
 
-/* Rowids have keys of eight bytes; any bound lies at one or just behind it. */
+/* Keys of rowids have eight bytes. Any bound is at one of them or just behind it. */
 static void bound_rowid(tr_bytes bytes, int is_lower, tr_sql_bound *bound) {
   clear_bound(bound);
   if (bytes.size == 0) return;
@@ -211,10 +213,13 @@ static void bound_rowid(tr_bytes bytes, int is_lower, tr_sql_bound *bound) {
 
 /* --- Segments ----------------------------------------------------------------------------- */
 
-/* Where a bound stands to the keys of rows whose first column is NULL. */
+/* Where a bound lies relative to the keys of rows whose first column is NULL. */
 typedef enum null_place { BEFORE_NULLS, AMONG_NULLS, BEHIND_NULLS } null_place;
 
-/* With AMONG_NULLS `*tail` is what follows the NULL in the bound. */
+/*
+** Sets `*place`, and with AMONG_NULLS `*tail` to what follows the NULL in the bound. Returns 1, or
+** 0 for TR_NO_MEMORY.
+*/
 static int place_of(const tr_source_table *source, tr_bytes bytes, null_place *place,
                     tr_bytes *tail, tr_buffer *scratch, tr_error *err) {
   *place = bytes.size == 0 ? BEFORE_NULLS : BEHIND_NULLS;
@@ -245,7 +250,7 @@ static tr_key_segment *add_segment(tr_key_segments *segments, tr_segment_nulls n
   return segment;
 }
 
-/* The rows whose first column is NULL, between what follows the NULL in the two bounds. */
+/* Adds the rows whose first column is NULL, from the tail of one bound to the tail of the other. */
 static tr_code add_nulls(const tr_source_table *source, tr_bytes lower, tr_bytes upper,
                          tr_key_segments *segments, tr_buffer *scratch, tr_error *err) {
   tr_key_segment *segment = add_segment(segments, TR_NULLS_ONLY, 1);

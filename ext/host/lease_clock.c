@@ -1,5 +1,5 @@
 /*
-** The clocks of the system, and the name of its boot, which is read once in a process.
+** Reads the system's clocks, and once in a process the name of the boot.
 */
 #include "host/lease_clock.h"
 
@@ -12,7 +12,7 @@
 #include <sys/sysctl.h>
 #endif
 
-/* CLOCK_MONOTONIC stands still while a machine sleeps where there is a clock that does not. */
+/* On Linux CLOCK_MONOTONIC stands still while the machine sleeps; CLOCK_BOOTTIME does not. */
 #if defined(CLOCK_BOOTTIME)
 #define LEASE_CLOCK CLOCK_BOOTTIME
 #else
@@ -34,7 +34,7 @@ static void read_boot_name(void) {
   boot_name[strcspn(boot_name, "\n")] = '\0';
 }
 
-/* Within bounds: what is written down can be read, also if the clock was set to before 1970. */
+/* Kept within bounds that can be read back, even if the clock is set to before 1970. */
 static int64_t wall_milliseconds(const struct timespec *wall) {
   static const int64_t most = INT64_C(1) << 53;
   if (wall->tv_sec < 0) return 1;

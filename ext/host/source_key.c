@@ -1,23 +1,22 @@
 /*
-** Which columns of a source can be its key, and in which form.
+** Decides which columns of a source can be its key, and in which form.
 **
-** Candidates are the unique indexes with just the columns that were named, in their order; the
-** first one that is sound is taken. Where none is, the error gives the reason of the one that came
-** nearest.
+** The candidates are the unique indexes of exactly the named columns, in their order. The first one
+** that can be used is taken. If none can, the error gives the reason of the one that came nearest.
 */
 #include "host/source_table.h"
 
 #include "base/memory.h"
 
-/* What was asked for. */
+/* The key that was asked for. */
 typedef struct key_request {
   const char *function;
   const char *names[TR_KEY_COLUMNS_MAX];
   int count;
-  int is_encoded; /* byte_key(...) around the columns */
+  int is_encoded; /* asked for as byte_key(columns...) */
 } key_request;
 
-/* Why a candidate is refused, the nearer misses last. */
+/* Why a candidate is refused. The later ones came nearer. */
 typedef enum refusal { NOT_UNIQUE, OTHER_ORDER, ONLY_PARTIAL, OTHER_COLLATION, ACCEPTED } refusal;
 
 static tr_code refuse(const key_request *request, const tr_source_table *source, tr_error *err,
@@ -33,7 +32,7 @@ static tr_code refuse(const key_request *request, const tr_source_table *source,
   return TR_INVALID_ARGUMENT;
 }
 
-/* How a rowid table can still be scanned when the key that was asked for is refused. */
+/* What the user can do if the key that was asked for is refused. */
 static const char *way_out(const tr_source_table *source) {
   return source->rowid_name != NULL ? " (without key(...) the rowid is the key)" : "";
 }
@@ -59,7 +58,7 @@ static tr_code read_names(key_request *request, const tr_source_table *source,
   return TR_OK;
 }
 
-/* Whether the name, a column's (`column`, or -1) or not, gives the rowid. */
+/* Whether `name` means the rowid. `column` is the column of that name, or -1. */
 static int is_rowid(const tr_source_table *source, const char *name, int column) {
   if (source->rowid_name == NULL) return 0;
   return column < 0 ? tr_is_rowid_name(name) : sqlite3_stricmp(source->rowid_name, name) == 0;
@@ -98,7 +97,7 @@ static int is_in_key(const tr_source_key *key, int column) {
   return 0;
 }
 
-/* Judges one unique index by its columns. */
+/* Judges one unique index by its columns, their collations and whether it is partial. */
 static tr_code judge_index(const tr_source_table *source, sqlite3 *db, const char *index,
                            int is_partial, refusal *verdict, tr_error *err) {
   const tr_source_key *key = &source->key;
@@ -133,7 +132,7 @@ static tr_code judge_index(const tr_source_table *source, sqlite3 *db, const cha
   return code;
 }
 
-/* Looks at all unique indexes. `*best` is the best verdict; with ACCEPTED key.index is set. */
+/* Judges all unique indexes. `*best` is the best verdict. If it is ACCEPTED, key.index is set. */
 static tr_code find_index(tr_source_table *source, sqlite3 *db, refusal *best, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(db);
   sqlite3_str_appendall(sql, "SELECT name, partial, origin = 'pk' FROM pragma_index_list(?1, ?2) "
@@ -183,7 +182,7 @@ static tr_code take_primary_key(key_request *request, const tr_source_table *sou
 
 /* --- The form ----------------------------------------------------------------------------- */
 
-/* Whether only a STRICT table's types are in the way of text. */
+/* Whether the column may hold text. Only the types of a STRICT table exclude that. */
 static int may_hold_text(const tr_source_table *source, int column) {
   const tr_source_column *c = &source->columns[column];
   return !source->is_strict || c->affinity == TR_AFFINITY_TEXT ||
@@ -230,7 +229,7 @@ static tr_code refuse_source(const key_request *request, const tr_source_table *
                       request->function, source->schema, source->name, what);
 }
 
-/* Settles a key whose columns are named in `request`. */
+/* Sets the key whose columns `request` names. */
 static tr_code settle(const key_request *request, tr_source_table *source, sqlite3 *db,
                       tr_error *err) {
   tr_code code = find_columns(request, source, err);

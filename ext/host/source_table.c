@@ -1,10 +1,11 @@
 /*
-** Reading what SQLite knows about a table, through its pragmas and sqlite3_table_column_metadata.
+** Reads what SQLite knows about a table, through its pragmas and sqlite3_table_column_metadata.
 **
-** The pragmas are called as table-valued functions with bound names, so no name is ever put into
-** SQL text here but a schema's. What a table is follows from them: no root page, virtual; an index
-** for the primary key that does not end in the rowid, WITHOUT ROWID; one column of primary key and
-** no index for it, an alias of the rowid.
+** The pragmas are called as table-valued functions with bound names, so that the only names in SQL
+** text here are those of schemas. The kind of a table follows from what they give. A table without
+** a root page is virtual. If the index for the primary key does not end in the rowid, the table is
+** WITHOUT ROWID. If the primary key is one column without an index, that column is an alias of the
+** rowid.
 */
 #include "host/source_table.h"
 
@@ -27,7 +28,7 @@ static const char *text_of(sqlite3_stmt *stmt, int column) {
   return text == NULL ? "" : text;
 }
 
-/* Prepares fixed text with up to two texts bound to it. */
+/* Prepares a fixed text and binds up to two texts to it. */
 static tr_code prepare(sqlite3 *db, const char *sql, const char *first, const char *second,
                        sqlite3_stmt **stmt, tr_error *err) {
   int rc = sqlite3_prepare_v2(db, sql, -1, stmt, NULL);
@@ -44,10 +45,7 @@ static tr_code prepare(sqlite3 *db, const char *sql, const char *first, const ch
   return code;
 }
 
-/*
-** Finalizes a statement that was stepped to `rc`, which is SQLITE_ROW or SQLITE_DONE when all is
-** well.
-*/
+/* Finalizes a statement whose last step gave `rc`: SQLITE_ROW, SQLITE_DONE, or an error. */
 static tr_code finish(sqlite3 *db, sqlite3_stmt *stmt, int rc, tr_error *err) {
   tr_code code = TR_OK;
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) code = tr_error_of_sqlite(err, db, rc);
@@ -64,8 +62,8 @@ typedef struct table_entry {
 } table_entry;
 
 /*
-** Not from pragma_table_list: that has SQLite connect every virtual table of all schemas, each of
-** which would ask it in turn.
+** Whether a table is STRICT. pragma_table_list would say it, too, but has SQLite connect every
+** virtual table of all schemas, and each of ours would ask it again.
 */
 static int read_is_strict(sqlite3_stmt *stmt, int column, tr_error *err) {
   tr_bytes sql = tr_bytes_of_text(text_of(stmt, column));
@@ -83,7 +81,7 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
   if (code != TR_OK) return code;
   int rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_TRANSIENT);
   if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
-  /* A name is no text where an authorizer hides it. */
+  /* If an authorizer hides the name, it is not text. */
   if (rc == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_TEXT) {
     entry->is_found = 1;
     entry->is_view = sqlite3_column_int(stmt, 1);
@@ -98,9 +96,9 @@ static tr_code look_in_schema(tr_source_table *source, sqlite3 *db, const char *
 }
 
 /*
-** The tables of schemas, which none of them lists, under all their names; `own` is the one that
-** their columns can be called by. (Releases differ in whether the newer ones work.) temp's has
-** names of its own, and the others', too.
+** The schema tables under all their names; no schema lists them. `own` is the name with which their
+** columns can be qualified; releases differ in whether the newer names work for that. temp's schema
+** table has names of its own, and the names of the others.
 */
 static const struct {
   const char *name;
@@ -124,8 +122,8 @@ static tr_code set_found(tr_source_table *source, const char *schema, const char
 }
 
 /*
-** Tables that no sqlite_master lists: itself, in each schema, and the eponymous ones of modules, in
-** none.
+** Finds tables that no sqlite_master lists: the schema tables, which every schema has, and the
+** eponymous tables of modules, which belong to no schema.
 */
 static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *schema,
                             const char *table, table_entry *entry, tr_error *err) {
@@ -150,7 +148,9 @@ static tr_code look_outside(tr_source_table *source, sqlite3 *db, const char *sc
   return code == TR_OK && is_there ? set_found(source, "main", table, entry, err) : code;
 }
 
-/* Looks in the order in which SQLite does: temp, main, then as attached. */
+/*
+** Looks in the order that SQLite uses: temp, main, then attached databases as they were attached.
+*/
 static tr_code find_table(tr_source_table *source, sqlite3 *db, const char *schema,
                           const char *table, table_entry *entry, tr_error *err) {
   sqlite3_stmt *stmt;
@@ -219,7 +219,7 @@ static tr_code read_column(tr_source_table *source, sqlite3 *db, sqlite3_stmt *s
       .is_generated = hidden >= 2,
   };
   if (column->name == NULL || column->type == NULL) return tr_error_no_memory(err);
-  /* In a view it is most likely a STRICT table's, and anywhere else it would be NUMERIC. */
+  /* In a view ANY most likely comes from a STRICT table. Elsewhere it means NUMERIC. */
   if (source->kind == TR_SOURCE_VIEW && sqlite3_stricmp(column->type, "ANY") == 0)
     column->type[0] = '\0';
   column->affinity = affinity_of(column->type, source->is_strict);
@@ -256,8 +256,8 @@ static tr_code read_columns(tr_source_table *source, sqlite3 *db, tr_error *err)
 /* --- What kind of table ------------------------------------------------------------------- */
 
 /*
-** The index that holds the primary key: `*has_one`, and whether it ends in the rowid, as those of
-** rowid tables do.
+** Whether an index holds the primary key, and whether it ends in the rowid, as those of rowid
+** tables do.
 */
 static tr_code look_at_primary_key(const tr_source_table *source, sqlite3 *db, int *has_one,
                                    int *has_rowid, tr_error *err) {
@@ -289,9 +289,7 @@ static const char *const rowid_names[] = {"rowid", "_rowid_", "oid"};
 
 #define ROWID_NAMES (sizeof rowid_names / sizeof rowid_names[0])
 
-/*
-** Finds a name under which the rowid can be had: its alias, or one of three that no column hides.
-*/
+/* Finds a name for the rowid: its alias, or one of the three that no column hides. */
 static tr_code name_rowid(tr_source_table *source, int alias, tr_error *err) {
   const char *name = alias < 0 ? NULL : source->columns[alias].name;
   for (size_t i = 0; name == NULL && i < ROWID_NAMES; i++) {
@@ -336,7 +334,7 @@ static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, i
   return finish(db, stmt, rc, err);
 }
 
-/* Another file may be attached under the same name, with as many changes of its schema. */
+/* Another file may be attached under the same name and happen to have the same schema version. */
 static uint64_t file_of(const tr_source_table *source, sqlite3 *db) {
   const char *name = sqlite3_db_filename(db, source->schema);
   return tr_hash128_of(tr_bytes_of_text(name == NULL ? "" : name), 0).high;
@@ -441,7 +439,7 @@ int tr_is_rowid_name(const char *name) {
 
 /* --- Whether it still is what it was ------------------------------------------------------ */
 
-/* 1 when every column of `then` is in `now`, the same, at the same place. */
+/* 1 if every column of `then` is in `now`, unchanged and in the same place. */
 static int has_same_columns(const tr_source_table *then, const tr_source_table *now,
                             const char *function, tr_error *err) {
   for (int i = 0; i < then->column_count; i++) {
@@ -464,8 +462,8 @@ static int has_same_columns(const tr_source_table *then, const tr_source_table *
 }
 
 /*
-** Whether the rowid is what it was called by: a column of that name may have come, or its alias
-** gone.
+** Whether the rowid still has the name that was found for it. A column of that name may have been
+** added, or the alias may be gone.
 */
 static int has_same_rowid(const tr_source_table *then, const tr_source_table *now,
                           const char *function, tr_error *err) {
@@ -572,7 +570,7 @@ static int64_t ask_integer(sqlite3 *db, sqlite3_str *sql, const char *parameter)
   return integer;
 }
 
-/* What ANALYZE counted, or -1. Text such as '5000000 12 1' begins with the number of rows. */
+/* The number of rows that ANALYZE found, or -1. It begins a text such as '5000000 12 1'. */
 static int64_t analysed_rows(const tr_source_table *source, sqlite3 *db) {
   if (sqlite3_table_column_metadata(db, source->schema, "sqlite_stat1", "stat", NULL, NULL, NULL,
                                     NULL, NULL) != SQLITE_OK) {
@@ -586,9 +584,9 @@ static int64_t analysed_rows(const tr_source_table *source, sqlite3 *db) {
 }
 
 /*
-** The least or the greatest rowid: one descent. (Not both in one statement: of SELECTs inside
-** another one an authorizer may have one ignored, and SQLite then reads a register that was never
-** set.)
+** The least or the greatest rowid, with one descent of the tree. Not both in one statement: an
+** authorizer may have SQLite ignore a SELECT inside another, and then SQLite reads a register that
+** was never set.
 */
 static int end_rowid(const tr_source_table *source, sqlite3 *db, const char *function,
                      int64_t *rowid) {
@@ -627,7 +625,7 @@ void tr_source_append_column(const tr_source_table *source, int column, sqlite3_
                       column < 0 ? source->rowid_name : source->columns[column].name);
 }
 
-/* Whether a type can be repeated as it stands in another declaration. */
+/* Whether a type can be repeated unchanged in another declaration. */
 static int is_plain_type(const char *type) {
   for (const char *c = type; *c != '\0'; c++) {
     int is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';

@@ -1,24 +1,26 @@
 /*
-** What a table looks like to a scan: its columns, and the key in whose order it can be walked.
+** What a scan knows about a table: its columns, and the key in whose order the table can be read.
 **
 ** A key is the rowid, the primary key of a WITHOUT ROWID table, or the columns of a unique index.
-** It is usable when SQLite's order of it is the order of its bytes: every column BINARY, and text
-** stored as UTF-8. (DESC columns do no harm: such an index is read backwards.) Its bytes have one
-** of four forms, which the schema alone decides, so that a restriction that was written down means
-** the same whatever the rows are by then:
+** A key is usable if SQLite orders it as its bytes are ordered: all columns are BINARY, and text is
+** stored as UTF-8. (DESC columns do not matter: such an index is read backwards.) The bytes have
+** one of four forms. The schema alone decides which one, so that a stored restriction keeps its
+** meaning whatever rows are added:
 **
 **   TR_KEY_ROWID    eight bytes
-**   TR_KEY_TEXT     one column of TEXT affinity. A text's raw bytes; what has none of its own goes
-**                   into two escapes at the ends: 00 + byte_key for NULL, numbers, '' and text that
-**                   begins with a zero byte, ff + byte_key for blobs and text that begins with ff
-**   TR_KEY_BLOB     one column declared BLOB. The raw bytes. NULL, numbers, text and x'' sort before
-**                   every other blob and have no bytes to go to: a row with one is an error
-**   TR_KEY_ENCODED  all else, and what is asked for as key(byte_key(k)): byte_key(columns...)
+**   TR_KEY_TEXT     one column of TEXT affinity. The raw bytes of the text. Values without such
+**                   bytes go into two escapes at the ends: 00 + byte_key for NULL, numbers, '' and
+**                   text that begins with a zero byte; ff + byte_key for blobs and for text that
+**                   begins with ff
+**   TR_KEY_BLOB     one column declared BLOB. The raw bytes. NULL, numbers, text and x'' sort below
+**                   every other blob, and no bytes are left for them: a row with one is an error
+**   TR_KEY_ENCODED  all else, and any key asked for as key(byte_key(k)): byte_key(columns...)
 **
-** A unique index may hold many rows with NULLs. Where a column of the key is NULL, the rowid's
-** byte_key follows the columns' (the order of the index), so such rows have keys of their own.
+** A unique index may hold many rows with NULLs. If a column of the key is NULL, the byte_key of the
+** rowid follows that of the columns, as the rowid does in the index. So these rows have distinct
+** keys, too.
 **
-** Ownership: a source owns its texts. Thread-safety: none; it belongs to one connection's thread.
+** Ownership: a source owns its texts. Thread-safety: belongs to the thread of its connection.
 */
 #ifndef TR_HOST_SOURCE_TABLE_H
 #define TR_HOST_SOURCE_TABLE_H
@@ -34,22 +36,22 @@ typedef enum tr_source_kind {
 } tr_source_kind;
 
 typedef enum tr_affinity {
-  TR_AFFINITY_BLOB, /* also that of columns without a type */
+  TR_AFFINITY_BLOB, /* also for columns without a type */
   TR_AFFINITY_TEXT,
-  TR_AFFINITY_NUMERIC, /* this and below: numeric */
+  TR_AFFINITY_NUMERIC, /* this and the following are numeric */
   TR_AFFINITY_INTEGER,
   TR_AFFINITY_REAL
 } tr_affinity;
 
 typedef struct tr_source_column {
   char *name;
-  char *type;      /* as declared; "" for none */
-  char *collation; /* BINARY, NOCASE, ...; BINARY for the columns of views and virtual tables */
+  char *type;      /* as declared; "": none */
+  char *collation; /* BINARY, NOCASE, ...; always BINARY for columns of views and virtual tables */
   tr_affinity affinity;
   int is_hidden; /* a hidden column of a virtual table */
   int is_generated;
   int is_not_null;
-  int primary_key; /* 1 for the first column of the primary key, ...; 0 */
+  int primary_key; /* position in the primary key, from 1; 0: not in it */
 } tr_source_column;
 
 typedef enum tr_key_form {
@@ -66,9 +68,9 @@ typedef struct tr_source_key {
   tr_key_form form;
   int columns
       [TR_KEY_COLUMNS_MAX]; /* indexes of columns; TR_KEY_ROWID: the alias, if there is one */
-  int column_count;         /* TR_KEY_ROWID: 1, or 0 where the rowid has no alias */
-  int has_null_breaker;     /* the rowid follows where a column is NULL */
-  char *index;              /* the unique index; NULL: the table's own order */
+  int column_count;         /* TR_KEY_ROWID: 1, or 0 if the rowid has no alias */
+  int has_null_breaker;     /* in rows with a NULL in the key, the rowid follows the columns */
+  char *index;              /* the unique index; NULL: the order of the table itself */
 } tr_source_key;
 
 typedef struct tr_source_table {
@@ -79,101 +81,105 @@ typedef struct tr_source_table {
   int is_utf8; /* its database's encoding is UTF-8 */
   tr_source_column *columns;
   int column_count;
-  char *rowid_name; /* a name that gives the rowid; NULL: there is none, or three columns hide it */
-  int64_t schema_version; /* of its schema, when it was read */
-  uint64_t file;          /* a hash of that schema's file name then */
+  char *rowid_name; /* a name for the rowid; NULL: no rowid, or columns hide all three names */
+  int64_t schema_version; /* of the table's schema, when the table was read */
+  uint64_t file;          /* a hash of the file name of that schema at that time */
   tr_source_key key;
 } tr_source_table;
 
 /*
-** Whether the rows of a table WITHOUT ROWID lie in the ascending order of its primary key: 1, 0,
-** -1. Others do.
+** Whether the rows of a WITHOUT ROWID table are stored in the ascending order of its primary key:
+** 1, 0, or -1. A source with TR_KEY_ROWID always gives 1.
 */
 int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error *err);
 
 /*
-** Whether its schema is still the same file, with this version: 1, 0. What was read of it is then
-** still true.
+** 1 if the table's schema is still in the same file and has this version, so that all that was read
+** about the table is still true. Else 0.
 */
 int tr_source_table_has_version(const tr_source_table *source, sqlite3 *db, int64_t version);
 
-/* The SQL whose one row is the version of its schema, to be prepared by whoever asks often. */
+/*
+** The SQL that gives the version of the table's schema, for callers that ask often and prepare it.
+*/
 sqlite3_str *tr_source_version_sql(const tr_source_table *source, sqlite3 *db);
 
 /* Whether there is a table or view of that name. */
 int tr_has_table(sqlite3 *db, const char *schema, const char *name);
 
 /*
-** Reads a table, view or virtual table; `schema` NULL looks where SQLite would (temp, main,
-** attached). key.form is TR_KEY_NONE. `function` is named in errors. TR_INVALID_ARGUMENT: no such
-** table. `*source` is overwritten; on failure it owns nothing.
+** Reads a table, view or virtual table. With `schema` NULL it looks where SQLite would: temp, main,
+** then attached databases. key.form is TR_KEY_NONE. `function` is for errors. `*source` is
+** overwritten; on failure it owns nothing. TR_INVALID_ARGUMENT: no such table. TR_HOST,
+** TR_NO_MEMORY.
 */
 tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *function,
                              const char *schema, const char *table, tr_error *err);
 void tr_source_table_free(tr_source_table *source);
 
 /*
-** Settles the key: `columns` names it (each item a column, or all in one byte_key(...)), NULL or
-** empty takes the table's own order. TR_INVALID_ARGUMENT gives the reason when it cannot be one: a
-** view, a virtual table, no such column, not unique, only partly unique, another collation than
-** BINARY, text in a UTF-16 database, a rowid that no name reaches.
+** Sets the key. Each item of `columns` is a column, or the only item is byte_key(columns...). If it
+** is NULL or empty, the key is the table's own order. TR_INVALID_ARGUMENT, with the reason: a view
+** or virtual table, no such column, not unique, only partly unique, another collation than BINARY,
+** text in a UTF-16 database, a rowid that no name reaches.
 */
 tr_code tr_source_table_set_key(tr_source_table *source, sqlite3 *db, const char *function,
                                 const tr_argument_list *columns, tr_error *err);
 
 /*
-** Appends what the key's bytes are made of, and a zero byte: `rowid`, `text(k)`, `byte_key(a
-** INTEGER, b TEXT)`. Bytes of two keys can be compared where this is the same. TR_NO_MEMORY.
+** Appends what the key's bytes are made of, and a terminator: `rowid`, `text(k)`, `byte_key(a
+** INTEGER, b TEXT)`. The bytes of two keys can be compared if this text is the same. TR_NO_MEMORY.
 */
 tr_code tr_source_key_describe(const tr_source_table *source, tr_buffer *text, tr_error *err);
 
 /*
-** Both at once, of the table that is named by `value`, the argument `argument` of `function`. On
-** failure `*source` owns nothing.
+** Reads the table that `value` names and sets its key. `value` is the argument `argument` of
+** `function`. On failure `*source` owns nothing.
 */
 tr_code tr_source_table_of_argument(tr_source_table *source, sqlite3 *db, const char *function,
                                     const char *argument, sqlite3_value *value,
                                     const tr_argument_list *key, tr_error *err);
 
-/* The index of the column of that name (without case), or -1. */
+/* The index of the column with that name, compared without case; -1: none. */
 int tr_source_table_find_column(const tr_source_table *source, const char *name);
 
-/* Whether it is a name of the rowid where no column has it: rowid, _rowid_ or oid. */
+/* Whether it is one of SQLite's names for the rowid: rowid, _rowid_ or oid. */
 int tr_is_rowid_name(const char *name);
 
 /*
-** Whether the table still is what was read: 1, or 0 (it was changed in a way that matters, or is
-** gone; `err` says how), or -1. Costs a look at the schema's version while nothing changes.
+** Whether the table is still as it was read. 1: yes. 0: it is gone, or was changed in a way that
+** matters, which `err` names. -1: failed. While the schema's version is the same, that is all that
+** is read.
 */
 int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char *function,
                                tr_error *err);
 
 /*
-** The same, asked of `now`, which is what the table is: no statement is run, and `then` stays as it
-** is. Not whether the key is one still. 1 or 0 (`err` says how it was changed).
+** The same for a table that was read again into `now`, without running a statement. It does not
+** check that the key still is one. 1, or 0 with the change in `err`.
 */
 int tr_source_table_is_as_before(const tr_source_table *then, const tr_source_table *now,
                                  const char *function, tr_error *err);
 
 /*
-** Whether it is a view that puts rows of several SELECTs together (UNION and the like), or may be
-** one: there SQLite compares what comes from each by the affinities that it has in that one.
+** Whether the source is a view that is a compound SELECT (UNION and the like), or may be one. In
+** such a view SQLite compares the values of each SELECT by the affinities that they have in it.
 */
 int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db);
 
 /*
-** Roughly how many rows: from sqlite_stat1 where ANALYZE was run, else guessed from the size of the
+** A rough number of rows: from sqlite_stat1 if ANALYZE was run, else guessed from the size of the
 ** file and the span of the rowids. Never fails.
 */
 int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db);
 
 /*
-** Appends `"table"."column"`, or with -1 the rowid: qualified, so that a name that is gone is an
-** error and not a string.
+** Appends `"table"."column"`, or the rowid for -1. It is qualified because SQLite takes a quoted
+** name without a table for a string if there is no such column; so it is an error.
 */
 void tr_source_append_column(const tr_source_table *source, int column, sqlite3_str *sql);
 
-/* Appends what a column's declaration is in sqlite3_declare_vtab: `"name" TYPE COLLATE NOCASE`. */
+/* Appends a column's declaration for sqlite3_declare_vtab: `"name" TYPE COLLATE NOCASE`. */
 void tr_source_column_declare(const tr_source_column *column, const char *name, sqlite3_str *sql);
 
 #endif
