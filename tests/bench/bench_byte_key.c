@@ -1,6 +1,6 @@
 /*
-** What it costs to encode a value as a byte key, against appending the same number of bytes as they
-** are. Prints one line for each kind of value; tests/README.md says how to read it.
+** What it costs to encode a value as a byte key, against appending the same number of bytes
+** unchanged. Prints one line for each kind of value; tests/README.md says how to read it.
 */
 #include <stdio.h>
 #include <stdlib.h>

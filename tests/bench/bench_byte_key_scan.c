@@ -1,11 +1,11 @@
 /*
-** byte_key_scan against the native scan of the same rows: all of them, every one claimed, by
-** several kinds of key; one in a hundred, by a filter that goes into the inner statement; and a
-** small range of keys. Both run the same query, over the scan and over the table. scan_splits
+** byte_key_scan against the native scan of the same rows. Both run the same query, over the scan
+** and over the table: all rows, every one claimed, by several kinds of key; one row in a hundred,
+** by a filter that goes into the inner statement; and a small range of keys. Also scan_splits
 ** against a sum over the table.
 **
-** BENCH_ROWS sets the number of rows, of some 100 bytes each. The connection is set up as SQLite
-** comes, but for a memory map of the file.
+** BENCH_ROWS sets the number of rows, of some 100 bytes each. The connection has SQLite's default
+** settings, except for a memory map of the file.
 */
 #include <sqlite3.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /*
-** What claiming a row costs over comparing its key with the end, which a scan without a tracker
-** would do as well; and how long a split takes while somebody claims.
+** What claiming a row costs, compared with comparing its key with the end, which a scan without a
+** tracker must do, too; and how long a split takes while somebody claims.
 **
 ** `make bench NAME=claims`, or build/tests/bench/bench_claims. Prints the five fields that
-** tests/README.md describes; the fourth is not a ratio here but what a claim costs *more*, in ns,
-** or a split's median, in us. A and B are timed in turns, ROUNDS times, and the medians count.
+** tests/README.md describes, but the fourth is not a ratio: it is what a claim costs *more*, in ns,
+** or the median time of a split, in us. A and B are timed in turns, ROUNDS times, and the medians
+** count.
 **
 ** An exact claim is a lock, two comparisons and a copy. In a program that has never had a second
 ** thread the C library's lock is nearly free; afterwards it costs two atomic instructions. Both are

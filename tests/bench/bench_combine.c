@@ -1,7 +1,7 @@
 /*
-** What each combine function costs: a query that aggregates with it beside the same query with
-** sum(), over REALs, INTEGERs and TEXT; then merging and extracting stored accumulators beside
-** summing a column of as many rows.
+** What each combine function costs. A query that aggregates with it is compared with the same query
+** with sum(), over REALs, INTEGERs and TEXT. Then merging and extracting stored accumulators are
+** compared with summing a column of as many rows.
 */
 #include <sqlite3.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 ** million groups of an integer, a thousand of a text, and three aggregates. Both read all their
 ** groups through the same outer query, which adds them up.
 **
-** BENCH_ROWS sets the number of rows, of some 100 bytes each. Both sides have one thread and no I/O
-** to wait for, so the processor's time is what is compared: it depends less on what else runs. The
-** connection is set up as SQLite comes, but for a memory map of the file.
+** BENCH_ROWS sets the number of rows, of some 100 bytes each. Both sides use one thread and need
+** not wait for I/O, so the processor time is compared: it depends less on what else runs. The
+** connection has SQLite's default settings, except for a memory map of the file.
 */
 #include <sqlite3.h>
 #include <stdio.h>

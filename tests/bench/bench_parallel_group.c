@@ -1,12 +1,13 @@
 /*
-** group_by_fields with one and two workers (and all cores, where there are more) against SQLite's
-** own GROUP BY over the same rows: 10, 1,000 and a million groups of integers, a thousand of text,
-** three aggregates, a mean, a top 100. All read their groups through the same outer query. Run also
-** with the newest SQLite where tests/run-bench has one; each line says which it was.
+** group_by_fields with one and two workers (and all cores, if there are more) against SQLite's own
+** GROUP BY over the same rows: 10, 1,000 and a million groups of integers, a thousand of text,
+** three aggregates, a mean, a top 100. All read their groups through the same outer query.
+** tests/run-bench also runs it with the newest SQLite, if there is one; each line says which SQLite
+** it was.
 **
-** BENCH_ROWS sets the number of rows, of some 100 bytes each. Times are those of the clock on the
-** wall, so nothing else should run; native and ours take turns. The connection is as SQLite comes:
-** it has no memory map (a second native figure has one).
+** BENCH_ROWS sets the number of rows, of some 100 bytes each. Times are wall-clock times, so
+** nothing else should run. The native query and ours take turns. The connection has SQLite's
+** default settings, so no memory map (a second native figure has one).
 */
 #include <sqlite3.h>
 #include <stdio.h>

@@ -1,13 +1,15 @@
 /*
-** What a job costs, at bundles of 1,000 rows, against the same done by hand.
+** What a job costs, with bundles of 1,000 rows, against the same work done by hand.
 **
-** By hand is what people write: a program that keeps its place in a table of its own, and moves it
-** in the transaction of the output. Both are done twice: row by row, as by a program that computes
-** something of each, and by one INSERT ... SELECT for each bundle. Then the two parts of the
-** difference alone: reading the rows of bundles that are claimed already, and job_next in a
-** transaction that is committed anyhow; that against the scan itself, too. bench_scan_job.py has
-** the loop in Python. The table has 50,000 rows, the file is in WAL mode with synchronous = NORMAL,
-** all statements are prepared once. tests/README.md says how to read what it prints.
+** By hand is what people write: a program that keeps its position in a table of its own, and moves
+** it in the transaction of the output. Both are timed in two ways: row by row, as by a program that
+** computes something from each row, and with one INSERT ... SELECT for each bundle.
+**
+** Then the two parts of the difference are timed alone: reading the rows of bundles that are
+** already claimed, and job_next in a transaction that is committed anyhow. job_next is also
+** compared with a bare scan of a bundle's rows. bench_scan_job.py has the loop in Python. The table
+** has 50,000 rows, the file is in WAL mode with synchronous = NORMAL, and all statements are prepared
+** once. tests/README.md says how to read what it prints.
 */
 #include <time.h>
 

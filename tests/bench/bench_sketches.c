@@ -1,6 +1,7 @@
 /*
-** What each sketch adds to a scan, for each row: calls of add_input over values that are there,
-** less the same calls of a function that does nothing. Against the time that it is allowed to take.
+** What each sketch adds to a scan, for each row: the time of add_input calls over values in memory,
+** less that of the same calls of a function that does nothing. It is compared with the time that
+** the sketch is allowed.
 */
 #include <math.h>
 #include <stdint.h>

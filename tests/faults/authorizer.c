@@ -1,16 +1,16 @@
 /*
-** Has an authorizer object to everything that the surfaces do, once at every point where it is
-** asked.
+** Has an authorizer refuse everything that the surfaces do, once at every point where it is asked.
 **
-** An authorizer is asked about each table, column and function that a statement uses, and as often
-** about the statements that the extension runs on the caller's connection. The blocks of
-** statements.sql are run with the k-th of these questions answered with SQLITE_DENY, then with
+** SQLite asks an authorizer about each table, column and function that a statement uses, and in the
+** same way about the statements that the extension runs on the caller's connection. The blocks of
+** statements.sql are run with the k-th of these questions answered by SQLITE_DENY, then by
 ** SQLITE_IGNORE, and then with all from the k-th on answered so, for k = 1, 2, ... until a run asks
-** fewer; for every third k only, but with TEST_EFFORT=300. Denied, a run must end in an error that
-** has a text, or in success with the values of a run that nobody disturbed: what was denied was
-** only a hint. Where SQLite is to ignore something it gives NULL for it, and any values may come,
-** or an error. Either way the connection is as good as before and every byte is given back; and
-** what was denied leaves the database sound.
+** fewer questions. Only every third k is tried, unless TEST_EFFORT=300.
+**
+** After SQLITE_DENY a run must end in an error that has a text, or in success with the values of an
+** undisturbed run, if what was denied was only a hint. After SQLITE_IGNORE SQLite gives NULL for
+** the column, so any values may come, or an error. In either case the connection works as before,
+** every byte is given back, and the database is sound.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,16 +1,17 @@
 /*
-** Interrupts everything that the surfaces do, at every point where they could be.
+** Interrupts everything that the surfaces do, at every point where that is possible.
 **
-** The blocks of statements.sql are run with one interrupt each: by sqlite3_interrupt at the k-th
-** allocation, which is any point in the middle of whatever SQLite or the extension are at, as a
-** call from another thread would be; and by a progress handler that says stop when it is asked for
-** the k-th time; for every 13th k (TEST_EFFORT=1300: every k) until a run ends before. A statement
-** must then end in SQLITE_INTERRUPT or in success and nothing else. What was interrupted is run
-** again (from its BEGIN, where the transaction is gone with it), and in the end all answers and the
-** schema must be those of a run that nobody disturbed: so nothing was left half-done. The same with
-** workers on other threads, where any of the threads may be hit.
+** The blocks of statements.sql are run with one interrupt each: either by sqlite3_interrupt at the
+** k-th allocation, which can be anywhere in SQLite or in the extension, like a call from another
+** thread; or by a progress handler that says stop at its k-th call. This is done for every 13th k
+** (TEST_EFFORT=1300: for every k) until a run ends before that.
 **
-** The database is a file, as only then there are other connections to interrupt.
+** A statement must then end in SQLITE_INTERRUPT or in success, and in nothing else. An interrupted
+** statement is run again (from its BEGIN, if the transaction was rolled back). In the end all
+** answers and the schema must be those of an undisturbed run: so nothing was left half done. The
+** same is done with workers on other threads, where any of the threads may be hit.
+**
+** The database is a file, since only then there are other connections to interrupt.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /*
-** Eight processes claim bundles in a loop, in WAL and in rollback mode: nobody sees an error, and
-** no bundle is given to two of them. JOB_SECONDS says for how long in each mode (2), and each ends
-** one bundle at least.
+** Eight processes claim bundles in a loop, in WAL and in rollback mode. None sees an error, and no
+** bundle is given to two of them. JOB_SECONDS says for how long in each mode (2). Each process ends
+** at least one bundle.
 **
-** Each claim is noted in a table whose key is the bundle, in the transaction that says job_done; a
-** bundle that was given twice would be refused there. Whoever finds nothing free adds rows at the
-** end of the source, so there is always more to do.
+** Each claim is noted in a table whose primary key is the bundle, in the transaction that calls
+** job_done. So a bundle that was given twice would be refused there. A process that finds nothing
+** free adds rows at the end of the source, so there is always more to do.
 */
 #include <setjmp.h>
 #include <stdarg.h>

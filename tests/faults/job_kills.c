@@ -1,13 +1,13 @@
 /*
-** Workers of a job are killed at random moments, a thousand times; afterwards every row's effect is
+** Workers of a job are killed at random moments, a thousand times. Afterwards every row's effect is
 ** there exactly once.
 **
 ** Four worker processes claim, write a row of output for each row and commit it with job_done or
-** job_next; they read the rows from the job's table or by job_rowids, as it comes. This process
-** kills one after another (SIGKILL) and starts another in its place. Leases are so short that
-** bundles are also taken from workers that are alive: what those then commit must be refused. When
-** all is done the output is counted and a new job begun, until so many were killed. JOB_KILLS says
-** how many (1000).
+** job_next. They read the rows from the job's table or by job_rowids, at random. This process kills
+** one after another (SIGKILL) and starts another in its place. Leases are so short that bundles are
+** also taken from workers that are alive. What those then commit must be refused. When everything
+** is done, the output is counted and a new job begins, until enough workers were killed. JOB_KILLS
+** says how many (1000).
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,15 +1,15 @@
 /*
-** The machine of a worker loses its power, hundreds of times; afterwards every row's effect is
+** The machine of a worker loses its power, hundreds of times. Afterwards every row's effect is
 ** there exactly once.
 **
-** The disk is in memory and forgets what was not synced (tests/support/power_vfs.h). A worker
-** claims bundles, writes output and commits it with job_done, until the power goes in the middle of
-** some change; then the disk is as it may be after that, and the next worker goes on. Where SQLite
-** does not promise that the last commits are kept (WAL with synchronous = NORMAL, or a journal
-** whose deletion is not synced), output and progress are lost together.
+** The disk is simulated in memory and forgets what was not synced (tests/support/power_vfs.h). A
+** worker claims bundles, writes output and commits it with job_done, until the power goes in the
+** middle of some change. The next worker goes on with what a disk may then hold. Where SQLite does
+** not promise to keep the last commits (WAL with synchronous = NORMAL, or a journal whose deletion
+** is not synced), output and progress are lost together.
 **
-** So that this proves something, the same without syncing must do harm. JOB_POWER_LOSSES says how
-** many losses there are in each mode (300).
+** To show that the test can fail, the same is done without syncing, and must do harm.
+** JOB_POWER_LOSSES says how many losses there are in each mode (300).
 */
 #include <setjmp.h>
 #include <stdarg.h>

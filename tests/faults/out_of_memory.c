@@ -2,14 +2,16 @@
 ** Fails every allocation that SQLite or the extension makes, one after another.
 **
 ** statements.sql holds blocks of SQL, each covering one surface. A block is run on a fresh
-** connection with the k-th allocation failing, for k = 1, 2, ... until a run needs fewer than k;
-** then, for every seventh k, with every allocation from the k-th on failing. Each run must end in
-** SQLITE_NOMEM or in success with the values of an unharmed run (so a block's values must not be
-** random), leave the connection usable, and give back every byte when it is closed. Loading is a
-** block of its own. What prepares for a block (support/sql_blocks.h) is not harmed.
+** connection with the k-th allocation failing, for k = 1, 2, ... until a run needs fewer than k.
+** Then, for every seventh k, every allocation from the k-th on fails. Each run must end in
+** SQLITE_NOMEM, or in success with the values of an undisturbed run (so a block's values must not
+** be random). It must leave the connection usable and give back every byte when it is closed.
+** Loading is a block of its own. The statements that prepare for a block (support/sql_blocks.h) are
+** not disturbed.
 **
-** Queries on several threads are swept apart, over a file, as only there are other connections;
-** these stay for the next query, so after each failure the same query is asked again.
+** Queries on several threads are tested apart, over a file, since only then there are other
+** connections. These stay open for the next query, so after each failure the same query is run
+** again.
 **
 ** The allocations are SQLite's (SQLITE_CONFIG_MALLOC): the extension takes all its memory from
 ** there.

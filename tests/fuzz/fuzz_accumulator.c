@@ -1,7 +1,7 @@
 /*
-** Any bytes as an accumulator, as they are and with the checksum made right: they are refused, or
-** read into a state that can be extracted, described, merged and written, for canonical functions
-** as the same bytes again.
+** Any bytes as an accumulator, both as they are and with a correct checksum. They are refused, or
+** read into a state that can be extracted, described, merged and written. For canonical functions
+** the bytes that are written are the same again.
 */
 #include <stdlib.h>
 #include <string.h>

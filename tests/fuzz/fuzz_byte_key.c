@@ -1,6 +1,7 @@
 /*
-** Any bytes as a byte key: an error that says where, with nothing changed, or values that encode to
-** the very bytes they were read from. Against each of its own tails a key sorts as the values do.
+** Any bytes as a byte key. They give an error that says where, and then nothing is changed; or
+** values that encode to the same bytes again. A key and each of its own tails sort as their values
+** do.
 */
 #include <stdint.h>
 #include <stdlib.h>

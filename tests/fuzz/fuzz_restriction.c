@@ -1,6 +1,7 @@
 /*
-** Any bytes as the text of a restriction. What is read is written and read again, the same; and the
-** range that it is answers questions consistently. A refusal has a text.
+** Any bytes as the text of a restriction. If they are read, they can be written and read again with
+** the same result, and the range answers questions consistently. If they are refused, the error has
+** a text.
 */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
-** Any bytes as a sketch. The first byte says of which kind; the rest is the image. What is read
-** must be written and read again with the same bytes, merge with itself, and give an output; what
-** is refused must leave nothing behind.
+** Any bytes as a sketch. The first byte says of which kind; the rest is the image. If it is read,
+** it can be written and read again with the same bytes, merged with itself, and gives an output. If
+** it is refused, nothing is left behind.
 */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
-** Runs a fuzz target over the files it is given, without libFuzzer: so the corpora are part of
-** `make test` with any compiler. Each target is a file fuzz_X.c with LLVMFuzzerTestOneInput, its
-** corpus the folder corpus/X.
+** Runs a fuzz target over the files it is given, without libFuzzer. So `make test` runs the corpora
+** with any compiler. Each target is a file fuzz_X.c with LLVMFuzzerTestOneInput, its corpus is the
+** folder corpus/X.
 */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
-** Replays group.jsonl, what the reference's Group and Select transforms and its parser of field
-** paths answer, against group_by_fields in SQL and the parser itself.
+** Replays group.jsonl: what the reference's Group and Select transforms and its parser of field
+** paths answer. Checked are group_by_fields in SQL and our parser.
 **
 ** For each line there are three answers: ours, the recorded one, and that of a model of what we
-** document: SQLite's own GROUP BY over the same rows, or a plain statement of the rule. Ours must
-** always be the model's. Where it is not the recorded one, a line of the table of differences must
-** say why; a line of that table that never applies is an error, too.
+** document (SQLite's own GROUP BY over the same rows, or a plain statement of the rule). Ours must
+** always be the model's. If it is not the recorded one, a line of the table of differences must say
+** why. A line of that table that never applies is an error, too.
 **
-** A row is a table's row here: nested fields are JSON in a column, as the vectors' README makes
-** them of the plain ones.
+** A row is a row of a table here. Its nested fields are JSON in a column; the README of the vectors
+** says how they are made from plain ones.
 */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
-** byte_key() against SQLite itself: random values and tuples compare as SQLite's own <, = and
-** ORDER BY say, and byte_key_values gives them back.
+** byte_key() against SQLite itself: keys of random values and tuples compare as SQLite's <, = and
+** ORDER BY compare the values, and byte_key_values gives the values back.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
-** byte_key_scan against the native SELECT, over random tables: keys of every kind, columns of every
-** affinity with values of every type, random WHERE terms, joins, restrictions and splits. What
-** SQLite says of the table itself is right.
+** byte_key_scan against a plain SELECT from the table, which is always right. Tables are random:
+** keys of every kind, columns of every affinity with values of every type. So are WHERE terms,
+** joins, restrictions and splits.
 */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
-** byte_key_scan in the statements around it: joins that keep rows, tables that are filled from
-** themselves, statements that fail.
+** byte_key_scan within other statements: outer joins, tables that are filled from themselves, and
+** statements that fail.
 */
 #include <stdarg.h>
 #include <stddef.h>

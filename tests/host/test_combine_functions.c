@@ -1,7 +1,7 @@
 /*
-** Combine functions in SQL against what SQLite computes by other means: its own aggregates where it
-** has them, ORDER BY with LIMIT for rankings, a query per row for windows. And what concerns the
-** host: encodings, names that are taken, flags, memory.
+** Combine functions in SQL against what SQLite computes by other means: its own aggregates if it
+** has them, ORDER BY with LIMIT for rankings, a query for each row for windows. Also what concerns
+** the host: encodings, names that are taken, flags, memory.
 */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
-** counting_input, what only a program can see: plans, interrupts and progress handlers during a
-** wait, a running scan that is split, what a closed scan leaves behind.
-** tests/sql/counting_input.sql has what a shell can see, test_counting_queries.c random queries.
+** counting_input, as far as only a program can test it: plans, interrupts and progress handlers
+** during a wait, a running scan that is split, and what a closed scan leaves behind.
+** tests/sql/counting_input.sql tests what a shell can see, test_counting_queries.c random queries.
 */
 #include <stdarg.h>
 #include <stddef.h>

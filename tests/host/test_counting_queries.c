@@ -1,6 +1,6 @@
 /*
-** counting_input against SQLite itself: random queries over it and over a real table of the same
-** numbers must agree, whatever is pushed down.
+** counting_input against SQLite itself: a random query gives the same over counting_input and over
+** a real table of the same numbers, whatever is pushed down.
 */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,9 @@
 /*
-** Where the system gives fewer threads than there are workers, or none, group_by_fields gives the
-** same: every pattern of which of three threads cannot be started, with few groups and with many.
+** group_by_fields gives the same result if the system gives fewer threads than there are workers,
+** or none. Every subset of three threads fails to start, with few groups and with many.
 **
-** The pthread_create of this program stands before the system's, and fails when it is told to.
+** This program has its own pthread_create, which is used in place of the system's and fails on
+** demand.
 */
 #include <setjmp.h>
 #include <stdarg.h>

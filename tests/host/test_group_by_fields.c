@@ -1,6 +1,6 @@
 /*
-** group_by_fields as a table among others: joins, IN, nested uses, what a query looks at; and what
-** stops it: limits, interrupts, authorizers, changed tables, misuse.
+** group_by_fields as a table in queries: joins, IN, nested uses, and which columns a query reads.
+** Then what can stop it: limits, interrupts, authorizers, changed tables, misuse.
 */
 #include <setjmp.h>
 #include <stdarg.h>

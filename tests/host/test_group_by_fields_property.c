@@ -1,11 +1,10 @@
 /*
 ** group_by_fields against SQLite's own GROUP BY, over random schemas, rows and queries: the same
-** rows, each value of the same type, in any order. The same for conditions on key fields, in every
-** way in which the query can compare them, and for paths into JSON against json_extract.
+** rows, each value of the same type, in any order. Also conditions on key fields, in every way in
+** which the query can compare them, and paths into JSON against json_extract.
 **
-** What SQLite does not promise is kept out of the rows: REAL sums that round, and what a key shows
-** where min() or max() stands beside it (SQLite then takes the row of the minimum, we the first
-** one).
+** The rows avoid what SQLite does not promise: REAL sums that round, and the key that a group shows
+** beside min() or max(). (SQLite then shows the row of the minimum, we show the first one.)
 */
 #include <setjmp.h>
 #include <stdarg.h>

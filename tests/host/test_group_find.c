@@ -1,7 +1,7 @@
 /*
-** Groups that are found by their key: a grouping as the inner side of a join, against SQLite's own,
-** for keys and values of every affinity, collation and type; and that it is not walked from one end
-** to the other for each row of the outer side.
+** Finding a group by its key. A grouping is the inner side of a join, which is compared with a join
+** over SQLite's own groups, for keys and values of every affinity, collation and type. And the
+** groups are not all walked through for each row of the outer side.
 */
 #include <setjmp.h>
 #include <stdarg.h>

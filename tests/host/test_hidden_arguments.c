@@ -1,7 +1,7 @@
 /*
-** Trackers and other arguments in every shape of WHERE clause that SQLite may plan otherwise than
-** as one scan: no row may be lost in silence. Each query must give what the same terms give without
-** a tracker, or the error that is named.
+** Trackers and other arguments in every shape of WHERE clause that SQLite may not plan as one scan.
+** No row may be lost without an error: each query must give what the same terms give without a
+** tracker, or the named error.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
-** host/in_lists.h: a list that cannot be read to its end is an error, and not a shorter list.
+** host/in_lists.h: if a list cannot be read to its end, that is an error, and not a shorter list.
 **
-** SQLite keeps the values of an IN (SELECT ...) in a file of its own once they are many. Here that
-** file can be written, but not read.
+** SQLite stores the values of a long IN (SELECT ...) in a temporary file. The VFS of this test can
+** write that file, but not read it.
 */
 #include <setjmp.h>
 #include <stdarg.h>

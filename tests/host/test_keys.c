@@ -1,5 +1,5 @@
 /*
-** Keys and restrictions, what only a program can see: that a long split can be stopped.
+** Keys and restrictions, as far as only a program can test them: a long split can be stopped.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
-** How a run of group_by_fields on several threads ends, well or badly: no thread outlives it,
-** whoever closes what and when; whoever is stopped or fails stops the others within the pieces at
-** hand; a child process that is forked in the middle can exit, and one that is forked between two
-** rows can do all.
+** How a run of group_by_fields on several threads ends, well or badly. No thread outlives it,
+** whoever closes what and when. A worker that is stopped or fails stops the others within their
+** current pieces. A child process that is forked in the middle can exit, and one that is forked
+** between two rows can do everything.
 */
 #include <setjmp.h>
 #include <stdarg.h>

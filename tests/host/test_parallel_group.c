@@ -1,7 +1,7 @@
 /*
-** group_by_fields on several threads: the same rows as on one, byte for byte; only where that is
-** proved; and what the caller has a say in (authorizer, interrupt, progress handler, closing) holds
-** for all.
+** group_by_fields on several threads. It gives the same rows as on one, byte for byte. It uses
+** several threads only if that is proved. And the caller's authorizer, interrupt, progress handler
+** and closing work as ever.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /*
-** A soak: for SOAK_SECONDS (a few in make test, 600 in make soak) two threads ask random
-** group_by_fields questions of one file and compare with SQLite's own GROUP BY in the same read
-** transaction, while a third writes to it and a fourth interrupts them; connections are closed and
-** opened again and again, in WAL and in rollback mode by turns. At the end not a byte, file or
-** thread is left.
+** A soak test for SOAK_SECONDS (a few in make test, 600 in make soak). Two threads ask random
+** group_by_fields queries of one file and compare the answers with SQLite's own GROUP BY in the
+** same read transaction. A third thread writes to the file, and a fourth interrupts the queries.
+** Connections are closed and reopened all the time, in WAL and in rollback mode by turns. At the
+** end no memory, file or thread may be left.
 **
-** Interrupts come as the work goes on, one in so many questions, whatever a machine, a sanitizer or
-** valgrind makes of the time; and writes likewise.
+** Interrupts and writes come once in so many queries, so they depend on the work that is done and
+** not on how fast a machine, a sanitizer or valgrind is.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,8 @@
 /*
-** scan_job where the wall clock was set to a time that cannot be: what was written then can be
-** read.
+** scan_job when the wall clock is set to an impossible time: what was written at that time can
+** still be read.
 **
-** The clocks are those of this file, which the extension is linked with: they stand where a test
-** puts them.
+** This file has the clocks that the extension is linked with. They show what a test sets.
 */
 #include <setjmp.h>
 #include <stdarg.h>

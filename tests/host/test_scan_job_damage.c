@@ -1,7 +1,7 @@
 /*
-** scan_job: tables that say what no job can be, written by another program or lost on a disk. Each
-** use gives an error that names the value; none hangs, none computes with it (run under UBSan), and
-** PRAGMA integrity_check finds it.
+** scan_job: tables with contents that no job can have, written by another program or damaged on
+** disk. Each use is an error that names the value. None hangs or computes with the value (run under
+** UBSan), and PRAGMA integrity_check finds it.
 */
 #include <setjmp.h>
 #include <stdarg.h>

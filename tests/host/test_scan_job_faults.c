@@ -1,6 +1,6 @@
 /*
-** scan_job: what goes wrong. Fences, keys that are another, claims that came to nothing, statements
-** that cannot take back, tables that are damaged, jobs made anew: no row is lost without an error.
+** scan_job: what goes wrong. Fences, changed keys, claims that were undone, statements that cannot
+** be rolled back, damaged tables, jobs that are made anew. No row is lost without an error.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
-** scan_job: an authorizer that has SQLite ignore one column, which is NULL then. No row is lost to
-** that, no call gives an answer that is not true, and all is right again as soon as the authorizer
-** is gone.
+** scan_job under an authorizer that makes SQLite ignore one column, which then reads as NULL. No
+** row is lost, no call gives a wrong answer, and everything works again once the authorizer is
+** gone.
 */
 #include <setjmp.h>
 #include <stdarg.h>

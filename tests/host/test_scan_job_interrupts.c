@@ -1,7 +1,7 @@
 /*
-** scan_job: calls that are stopped at every one of their steps, by an interrupt or for want of
-** memory. Each happens as a whole or not at all, no transaction stays open, and whoever was given
-** its answer knows that it has happened.
+** scan_job: calls that are stopped at each of their steps, by an interrupt or by a failed
+** allocation. A call happens as a whole or not at all and leaves no transaction open. If a call
+** returns its answer, it has happened.
 */
 #include <setjmp.h>
 #include <stdarg.h>

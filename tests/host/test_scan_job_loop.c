@@ -1,6 +1,6 @@
 /*
-** scan_job: the loop of a worker. job_next, which ends one bundle and claims another in one call,
-** and job_rowids, by which it reads the rows from the table itself.
+** scan_job: the loop of a worker. job_next ends one bundle and claims another in one call;
+** job_rowids lets the worker read the rows from the table itself.
 */
 #include <setjmp.h>
 #include <stdarg.h>

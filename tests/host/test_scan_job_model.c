@@ -1,13 +1,13 @@
 /*
-** Several jobs, over one table and in two files, worked on by several connections at random: inside
-** transactions and savepoints that are kept or rolled back, beside other writers, interrupted, over
-** connections that are closed and opened again. The seed is printed; TRANCHE_SEED=n repeats a run.
+** Several jobs, over one table and in two files. Several connections work on them at random: inside
+** transactions and savepoints that are kept or rolled back, beside other writers, interrupted, and
+** closed and reopened. The seed is printed; TRANCHE_SEED=n repeats a run.
 **
-** Every text that a claim ever gave is kept, also those of claims that were rolled back, lost or
-** ended. What the model knows of each is its lease, which no other claim has: whether a call on it
-** is to succeed follows from whether that lease stands in the table, and whose it is. So a call
-** that succeeds by the text of another claim is found; and since the rows that a worker writes are
-** those that it read after its claim, a row that is lost, or done twice.
+** Every text that a claim ever returned is kept, also of claims that were rolled back, lost or
+** ended. The model knows the lease of each, which no other claim has. A call on a claim must
+** succeed if and only if its lease is still in the table and is the caller's. So the test finds a
+** call that succeeds by the text of another claim. A worker writes the rows that it has read after
+** its claim, so the test also finds a row that is lost or done twice.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /*
-** Jobs over a table that grows and shrinks meanwhile, with workers that finish, fail, give up, roll
-** back and lose their leases, all at random. The seed is printed; TRANCHE_SEED=n repeats a run.
+** Jobs over a table that grows and shrinks meanwhile. Workers finish, fail, give up, roll back and
+** lose their leases, all at random. The seed is printed; TRANCHE_SEED=n repeats a run.
 **
-** Whatever happens: rows that are there from the beginning to the end are done once; no row is ever
-** done twice; a row that came ahead of the position is done; those behind are done after
-** job_rescan; and at all times the bundles are every key once.
+** Whatever happens, a row that is there from the beginning to the end is done once, and no row is
+** done twice. A row that was inserted ahead of the position is done; one behind it is done after
+** job_rescan. And at all times the bundles contain every key exactly once.
 */
 #include <setjmp.h>
 #include <stdarg.h>

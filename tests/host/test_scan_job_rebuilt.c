@@ -1,8 +1,8 @@
 /*
-** scan_job: a source that is rebuilt between two claims, as a schema is changed where ALTER TABLE
-** does not reach: a new table, the rows copied, the old one dropped. Where the keys then mean
-** something else, every use of the job is an error until the table is as it was; else the job goes
-** on. In either case each row is done once.
+** scan_job: a source that is rebuilt between two claims, in the way that schemas are changed where
+** ALTER TABLE does not suffice: a new table is made, the rows are copied, the old table is dropped.
+** If the keys then mean something else, every use of the job is an error until the table is as it
+** was. Otherwise the job goes on. In either case each row is done once.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
-** scan_job: which table a job walks. It is the one that the job was made over, and never another
-** that has come to be found under the same name.
+** scan_job: which table a job reads. It is the one that the job was made for, never another one
+** that now has the same name.
 */
 #include <setjmp.h>
 #include <stdarg.h>

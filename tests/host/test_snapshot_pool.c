@@ -1,9 +1,7 @@
 /*
-** host/snapshot_pool.h: a pool for which memory failed once, at any point, is as good as new
-** afterwards.
+** host/snapshot_pool.h: after memory failed once, at any point, a pool works as well as a new one.
 **
-** The file is in WAL mode, where a snapshot is proved by what the spare connection sees and by
-** nothing else.
+** The file is in WAL mode. There only the spare connection can prove a snapshot.
 */
 #include <setjmp.h>
 #include <stdarg.h>

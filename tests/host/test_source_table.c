@@ -1,7 +1,7 @@
 /*
 ** host/source_table.h: what is read of a table, and which keys it can have in which form. And
-** host/key_bytes.h: ranges of keys as SQL bounds lose no row of any table (the property test of
-** byte_key_scan looks at that from the outside).
+** host/key_bytes.h: ranges of keys as SQL bounds lose no row of any table. (The property test of
+** byte_key_scan tests that from the outside.)
 */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
-** What where(...) of a table in a file may call: what a view in it may. The functions that tell on
-** themselves are ones that a program registered.
+** What where(...) of a table in a file may call: the same as a view in that file. The program has
+** registered functions that record whether they are called.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,15 +1,15 @@
 /*
 ** Replays tests/vectors/approximate_quantiles.jsonl against approx_quantiles.
 **
-** The reference sketches differently, so each line is checked in one of these ways, and how many in
-** which is printed:
+** The reference sketches differently, so each line is checked in one of these ways. The number of
+** lines of each way is printed:
 **   exact     our sketch is exact and the reference dropped nothing either: all values are equal
 **   picks     ours is exact, the reference's is not: ours are the picks from the sorted values
 **   bound     neither is exact: minimum and maximum are, and ranks are within count/n
 **   refused   both refuse the number of quantiles
 **   own       the reference refuses a parameter that ours does not have: ours are the exact picks
-**   size      parameters of the reference alone: ours takes that n with an error within its epsilon,
-**             or refuses it
+**   size      parameters that only the reference has: ours takes that n with an error within its
+**             epsilon, or refuses it
 */
 #include <math.h>
 #include <stdio.h>

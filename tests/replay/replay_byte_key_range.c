@@ -1,7 +1,7 @@
 /*
-** Replays tests/vectors/byte_key_range.jsonl: what the reference's ByteKeyRange answers, texts of
-** errors and trailing zero bytes included. One known difference, counted: the class of Dataflow
-** 1.9.1 refuses [x, x), later ones and ours do not.
+** Replays tests/vectors/byte_key_range.jsonl: what the reference's ByteKeyRange answers, including
+** the texts of errors and trailing zero bytes. One known difference is counted: the class of
+** Dataflow 1.9.1 refuses [x, x); later ones and ours do not.
 */
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /*
-** Replays combine.jsonl: the reference's combine functions over shards, each shard an accumulator
-** of its own, written, read and merged here.
+** Replays combine.jsonl: the reference's combine functions over shards. Here each shard is an
+** accumulator of its own, which is written, read and merged.
 **
-** The model says once more, in the plainest way, what docs/combine_functions.md promises: a list of
-** all values that are not NULL, sorted. Sums and means are Python's exact fractions, rounded once
-** (combine_exact.jsonl, which vectors/make_exact_sums.py writes). The table of differences has all
-** that we do otherwise than the reference, and why.
+** The model computes again, in the plainest way, what docs/combine_functions.md promises: from a
+** sorted list of all values that are not NULL. Sums and means are Python's exact fractions, rounded
+** once (combine_exact.jsonl, which vectors/make_exact_sums.py writes). The table of differences
+** lists everything that we do differently from the reference, and why.
 */
 #include <math.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /*
 ** Replays the readers of tests/vectors/counting.jsonl.
 **
-** A bounded reader is tr_reader over a counting cursor and a tracker: each line runs over the
-** tracker of bounded readers ("record") and over the splittable one ("splittable"). Split points
-** are no question of ours; what the record says of them is computed from the rows that came and the
-** reader's source.
+** A bounded reader is tr_reader over a counting cursor and a tracker. Each line runs over the
+** tracker of bounded readers ("record") and over the splittable one ("splittable"). Ours has no
+** split points: what the record says of them is computed from the rows that came and the reader's
+** source.
 **
 ** An unbounded reader is a counting source behind a pacing, driven by a scripted clock that refuses
-** to wait: "not due" instead of a wait. Its mark is what is needed to go on: the last number, the
-** time of the start, and with us the count. Its backlog is how many records could be had without a
-** wait.
+** to wait: it answers "not due" instead. Its mark is what it needs to go on: the last number, the
+** time of the start, and with us the count. Its backlog is the number of records that it could give
+** without a wait.
 */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /*
-** Replays what tests/vectors/counting.jsonl says about sources, all but the reader lines (which are
-** replay_counting_readers.c): what a source may be, and how it splits.
+** Replays what tests/vectors/counting.jsonl says about sources: what a source may be, and how it
+** splits. (The lines about readers: replay_counting_readers.c.)
 **
-** What stands for what: a source is counting_source.h; cutting it by bytes is tr_offset_range_split
-** with 8 bytes a number, as the reference does it; the n interleaved sources of an unbounded one
-** are sequences of n times the step; the shards of a bounded read are the pieces of
-** tr_restriction_split. The model does the same by plain loops in 128 bits.
+** Which of ours is compared with what: a source is counting_source.h; cutting it by bytes is
+** tr_offset_range_split with 8 bytes for a number, as in the reference; the n interleaved sources
+** of an unbounded one are sequences of n times the step; the shards of a bounded read are the
+** pieces of tr_restriction_split. The model does the same by plain loops in 128 bits.
 */
 #include <inttypes.h>
 #include <stdarg.h>

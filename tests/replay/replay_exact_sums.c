@@ -1,7 +1,7 @@
 /*
 ** Replays exact_sums.jsonl: sums, means, variances and deviations of numbers, each rounded once by
-** Python's exact fractions (vectors/make_exact_sums.py). Each is computed in the order given,
-** backwards, and from two parts that were written and read; all must agree to the last bit.
+** Python's exact fractions (vectors/make_exact_sums.py). Each is computed in the given order,
+** backwards, and from two parts that were written and read. All must agree to the last bit.
 */
 #include <inttypes.h>
 #include <math.h>

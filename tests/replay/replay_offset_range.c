@@ -1,7 +1,7 @@
 /*
-** Replays the `split` lines of tests/vectors/offset_range.jsonl; the `tracker` lines are the
-** business of the offset tracker's replay. No recorded line comes where the reference loops for
-** ever or wraps around and ours does not (tests/unit/test_offset_range.c does).
+** Replays the `split` lines of tests/vectors/offset_range.jsonl. (The `tracker` lines:
+** replay_offset_tracker.c.) There are no recorded lines for ranges on which the reference loops for
+** ever or wraps around and ours does not; tests/unit/test_offset_range.c has those.
 */
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 ** Replays the `tracker` lines of tests/vectors/offset_range.jsonl: every step of every version
 ** against the splittable tracker over integers. (The `split` lines: replay_offset_range.c.)
 **
-** The model keeps its integers in 128 bits, where nothing wraps. Where a split goes is the one
-** thing it does not compute: it takes the recorded position, so that ours must be the recorded one.
+** The model keeps its integers in 128 bits, where nothing wraps. The one thing that it does not
+** compute is where a split goes: it takes the recorded position, so that ours must be the same.
 */
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 ** Beam 2.15 and of Dataflow 1.9.1.
 **
 ** The model holds a byte key as hexadecimal text, whose order is the keys' order, and an offset in
-** 128 bits, where nothing wraps. What both kinds ask stands first, then each kind's model.
+** 128 bits, where nothing wraps. First comes what both kinds share, then the model of each kind.
 */
 #include <inttypes.h>
 #include <math.h>

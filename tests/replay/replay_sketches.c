@@ -1,9 +1,9 @@
 /*
 ** Reads every sketch of tests/vectors/sketches.jsonl, made by other implementations, and checks
-** what the list says of it: counts, estimates, extremes, ranks, bounds. Then
-**   - each is merged with one of ours of the same values, as far as those can be made again;
-**   - it is written by us and read again;
-**   - every prefix of it is an error, and no flipped bit does harm.
+** what the file says of it: counts, estimates, extremes, ranks, bounds. Then
+** - it is merged with one of ours of the same values, if those can be made again;
+** - it is written by us and read again;
+** - every prefix of it is an error, and no flipped bit does harm.
 */
 #include <inttypes.h>
 #include <math.h>

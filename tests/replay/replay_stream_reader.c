@@ -1,18 +1,21 @@
 /*
 ** Replays tests/vectors/stream_reader.jsonl: what the reference's reader over a paged remote stream
-** does, asked of tr_reader.
+** does, compared with tr_reader.
 **
 ** Ours needs no server. The stream s0 is a scripted cursor over its pages, whose rows have the
-** positions 0, 1, ...; a tracker over [0, number of rows) decides. Where the server answers a split
-** with a primary of k rows, ours is asked for the fraction that lies at row k; where it says that
-** the reader has passed the split, for the fraction of the present row; where it has no answer, for
-** a fraction that no reader grants. Then the rows that follow, the source and what was given away
-** must be those of the primary and the remainder.
+** positions 0, 1, ...; a tracker over [0, number of rows) decides. For a split, ours is asked for a
+** fraction that fits the server's recorded answer:
+** - a primary of k rows: the fraction at row k;
+** - the reader has passed the split: the fraction of the present row;
+** - no answer: a fraction that no reader grants.
 **
-** What a reader without a server has no word for is counted at the end: the calls to the server
-** (`rpc`), and what pages say about themselves. The order of rows, the ends, the splits and their
-** refusals all carry over. Our fractions are compared with the model's and must never fall; they
-** differ from the recorded ones by definition.
+** Then the rows that follow, the source and what was given away must be those of the primary and
+** the remainder.
+**
+** What a reader without a server has no equivalent for is counted at the end: the calls to the
+** server (`rpc`), and what pages say about themselves. The order of rows, the ends, the splits and
+** their refusals all carry over. Our fractions are compared with the model's and must never fall.
+** They differ from the recorded ones by definition.
 */
 #include <inttypes.h>
 #include <math.h>
