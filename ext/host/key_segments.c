@@ -106,8 +106,8 @@ static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes byt
   if (is_behind < 0) return TR_NO_MEMORY;
   size_t offset = 0;
   for (int i = from; offset < bytes.size && bound->is_exact; i++) {
-    if (i ==
-        tuple_size(source, from)) { /* longer than any key: just behind the one with these values */
+    if (i == tuple_size(source, from)) {
+      /* Longer than any key, so just behind the key of these values. */
       is_behind = 1;
       break;
     }

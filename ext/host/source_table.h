@@ -66,11 +66,10 @@ typedef enum tr_key_form {
 
 typedef struct tr_source_key {
   tr_key_form form;
-  int columns
-      [TR_KEY_COLUMNS_MAX]; /* indexes of columns; TR_KEY_ROWID: the alias, if there is one */
-  int column_count;         /* TR_KEY_ROWID: 1, or 0 if the rowid has no alias */
-  int has_null_breaker;     /* in rows with a NULL in the key, the rowid follows the columns */
-  char *index;              /* the unique index; NULL: the order of the table itself */
+  int columns[TR_KEY_COLUMNS_MAX]; /* column indexes; TR_KEY_ROWID: the alias, if any */
+  int column_count;                /* TR_KEY_ROWID: 1, or 0 if the rowid has no alias */
+  int has_null_breaker; /* in rows with a NULL in the key, the rowid follows the columns */
+  char *index;          /* the unique index; NULL: the order of the table itself */
 } tr_source_key;
 
 typedef struct tr_source_table {

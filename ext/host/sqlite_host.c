@@ -1,10 +1,10 @@
 /*
-** The shared host layer: reference-counted connection state, registration from tables, and the
+** The shared host layer: reference-counted state for each connection, registration from tables, and
 ** conversions between SQLite's values and errors and ours.
 **
-** Registration looks at what the connection already has, through PRAGMA function_list and
-** module_list, and leaves such names alone: an extension must not change what a program's own
-** functions, or a newer SQLite's, do.
+** Registration asks PRAGMA function_list and module_list what the connection already has, and
+** leaves those names alone: an extension must not change what a program's own functions do, or
+** those of a newer SQLite.
 */
 #include "host/sqlite_host.h"
 
@@ -32,7 +32,7 @@ struct tr_host {
   char *known_modules;   /* while registering: |name|name|, or NULL */
 };
 
-/* What a registered function's pApp points to, and the pAux of a module with data. */
+/* The pApp of a registered function, and the pAux of a module with data. */
 typedef struct binding {
   tr_host *host;
   const void *data;
@@ -40,15 +40,16 @@ typedef struct binding {
 } binding;
 
 /*
-** Lists what the connection has already, in one pass: asking for each name would walk SQLite's
-** whole list of functions a hundred times. `columns` are the numbers of the name and of what is to
-** follow it after a slash (-1: nothing). All is in lower case, as our names are: SQLite compares
-** without case. A host built without the pragma, or whose authorizer forbids it, gives NULL: then
-** nothing is known and every name is ours.
+** Lists what the connection already has, in one pass, since asking for each name would walk
+** SQLite's whole list of functions a hundred times. `columns` are the numbers of the column with
+** the name and of the one that follows it after a slash (-1: none). The list is in lower case, as
+** our names are, because SQLite compares names without case. If the host was built without the
+** pragma or its authorizer forbids it, the list is NULL; then no name is known, and all are
+** registered.
 **
-** These must be PRAGMA statements. The tables of the same names would make SQLite read the schema,
-** and it can tell which tables are shadow tables of our modules only if it reads it after those are
-** there.
+** The lists must come from PRAGMA statements. Table-valued pragmas would make SQLite read the
+** schema now. But SQLite only recognizes the shadow tables of our modules if it reads the schema
+** after the modules are registered.
 */
 static int read_known(sqlite3 *db, const char *pragma, const int columns[2], char **known) {
   sqlite3_stmt *stmt = NULL;
@@ -143,7 +144,7 @@ static void release_binding(void *pointer) {
   tr_free(bound);
 }
 
-/* A binding with a reference to the host, to be released by release_binding. */
+/* A binding that holds a reference to the host. release_binding releases it. */
 static binding *bind_data(tr_host *host, const void *data) {
   binding *bound = tr_malloc(sizeof *bound);
   if (bound == NULL) return NULL;
@@ -184,7 +185,7 @@ const void *tr_module_data(void *aux) {
   return ((binding *)aux)->data;
 }
 
-/* Puts `name` into the JSON array of names left alone; our names need no escaping. */
+/* Adds `name` to the JSON array of names left alone. Our names need no escaping. */
 static int note_left_alone(tr_host *host, const char *name) {
   tr_buffer *list = &host->left_alone;
   size_t before = list->size;
@@ -298,7 +299,7 @@ static size_t skip_digits(tr_bytes text, size_t at) {
   return at;
 }
 
-/* Reads `[+-]digits`, all of it; 0: it does not fit. */
+/* Reads `[+-]digits`, which must be all of the text. Returns 0 if it does not fit. */
 static int read_integer(tr_bytes text, int64_t *integer) {
   int is_negative = text.data[0] == '-';
   uint64_t limit = is_negative ? UINT64_C(1) << 63 : INT64_MAX, magnitude = 0;
@@ -312,8 +313,8 @@ static int read_integer(tr_bytes text, int64_t *integer) {
 }
 
 /*
-** Newer releases read a number as far as the first zero byte; to older ones that byte is no part of
-** one.
+** Newer releases read a number only as far as the first zero byte. In older ones a text with that
+** byte is not a number.
 */
 static tr_bytes readable_as_number(tr_bytes text) {
   enum { FIRST_TO_STOP = 3052000 };
@@ -363,7 +364,7 @@ tr_value tr_number_of_sqlite(sqlite3_value *value) {
   return tr_value_real(sqlite3_value_double(value));
 }
 
-/* A view's bytes as SQLite wants them: a null pointer would make an SQL NULL of an empty value. */
+/* The bytes of a view. SQLite would make NULL of an empty value with a null pointer. */
 static const char *non_null(tr_bytes bytes) {
   return bytes.size == 0 ? "" : (const char *)bytes.data;
 }
@@ -429,9 +430,8 @@ int tr_sqlite_code(const tr_error *err) {
 }
 
 /*
-** An interrupt is SQLITE_INTERRUPT nearly everywhere. But of one in the middle of
-** sqlite3_declare_vtab only the text remains, and older releases keep nothing but the text when
-** such a table is connected, too.
+** An interrupt is SQLITE_INTERRUPT almost everywhere. But if it comes inside sqlite3_declare_vtab,
+** only its text remains, and so it is in older releases when such a table is connected.
 */
 static int is_interrupt(sqlite3 *db, int rc) {
   if (rc == SQLITE_INTERRUPT) return 1;
@@ -439,8 +439,8 @@ static int is_interrupt(sqlite3 *db, int rc) {
 }
 
 /*
-** Somebody else's table (json_each) loses the text as well. An interrupt stays in force while any
-** statement runs, so another text is refused for it, too.
+** If a table of another module (json_each) was interrupted, even the text is lost. But an interrupt
+** stays in force while any statement runs, so it stops another statement, too.
 */
 static int is_interrupted(sqlite3 *db) {
   sqlite3_stmt *stmt = NULL;
@@ -456,10 +456,10 @@ tr_code tr_error_ignored(tr_error *err, const char *text) {
 }
 
 /*
-** CREATE TEMP TABLE ... AS has written half a line of temp's schema while its rows are read. An
-** inner statement that finds another schema stale has SQLite forget and read temp's as well, which
-** is malformed at that moment. It will not be when the statement is done again from its beginning,
-** as SQLITE_SCHEMA says. (One that is malformed for good fails there, before it comes to us.)
+** While CREATE TEMP TABLE ... AS reads its rows, it has written only half a line of temp's schema.
+** If an inner statement then finds another schema stale, SQLite forgets and reads temp's, too,
+** which is malformed at that moment. SQLITE_SCHEMA makes SQLite begin the statement again, and then
+** temp's schema is whole. (A schema that stays malformed fails there, before we are called.)
 */
 static int is_temp_half_made(sqlite3 *db, int rc) {
   if ((rc & 0xff) != SQLITE_CORRUPT || !tr_is_writing(db)) return 0;
@@ -470,7 +470,7 @@ static int is_temp_half_made(sqlite3 *db, int rc) {
 }
 
 tr_code tr_error_of_sqlite(tr_error *err, sqlite3 *db, int rc) {
-  /* No errors; a method of a module that returned one of them would be taken for a row. */
+  /* These are no errors: SQLite would take either from a module's method for a row. */
   if (rc == SQLITE_ROW) return tr_error_ignored(err, "an inner statement gave too many rows");
   if (rc == SQLITE_DONE) return tr_error_ignored(err, "an inner statement gave no row");
   if ((rc & 0xff) == SQLITE_NOMEM) return tr_error_no_memory(err);
@@ -517,9 +517,9 @@ int tr_create_error(char **message, const tr_error *err) {
 }
 
 /*
-** Where no statement runs (the first is being compiled), an interrupt has no effect, as SQLite's
-** manual has it: it is gone when the next text is parsed. Else it stays, and the second attempt
-** fails as well.
+** If no statement is running (the first is being compiled), SQLite documents that an interrupt has
+** no effect: it ends when the next text is parsed, and the second attempt succeeds. If one is
+** running, the interrupt stays, and the second attempt fails, too.
 */
 int tr_declare_vtab(sqlite3 *db, const char *declaration, char **message) {
   int rc = sqlite3_declare_vtab(db, declaration);

@@ -1,13 +1,13 @@
 /*
-** Building, preparing and walking the inner SELECT.
+** Builds, prepares and steps the inner SELECT.
 **
-** Its columns are the key's, the rowid, then the outputs; its parameters the caller's, then those
-** of the lower bound, then of the upper. A range is read segment by segment (key_bytes.h), each
-** with its own SQL; the statement at hand is kept for as long as the next range or segment needs
-** the same shape.
+** Its columns are those of the key, the rowid, and the outputs. Its parameters are those of the
+** caller, of the lower bound, and of the upper bound. A range is read segment by segment
+** (key_bytes.h), each with SQL of its own. The statement is kept as long as the next range or
+** segment needs SQL of the same shape.
 **
-** Where a bound is not exact the reader compares keys: until the first one at the start, and each
-** one with the end.
+** If a bound is not exact, the reader compares keys: with the start until the first key that
+** reaches it, and with the end for each row.
 */
 #include "host/statement_reader.h"
 
@@ -17,7 +17,7 @@
 #include "host/key_bytes.h"
 #include "range/byte_key.h"
 
-/* What of the SQL text depends on the range. */
+/* The parts of the SQL text that depend on the range. */
 typedef struct shape {
   tr_segment_nulls nulls;
   int from;
@@ -37,39 +37,39 @@ struct tr_statement_reader {
   sqlite3 *db;
   const char *function;
   tr_source_table *source;
-  int has_key; /* in key order, positions are keys */
+  int has_key; /* reads in key order; positions are keys */
   char *outputs;
   char *conditions; /* `(a) AND (b)`, or "" */
   parameter *parameters;
   int parameter_count;
 
   sqlite3_stmt *stmt;
-  int is_proven;    /* since it was prepared, the table has been seen to be what `source` says */
-  int has_seen_key; /* since it was prepared, a key of the table has been read */
+  int is_proven;    /* since it was prepared, the table was found to be what `source` says */
+  int has_seen_key; /* since it was prepared, a key of the table was read */
   sqlite3_stmt *version_stmt;
   shape shape;
-  sqlite3_stmt *end_stmts[2]; /* for the table's first and its last key, once they were asked for */
-  sqlite3_stmt *last_rowid_stmt; /* and its greatest rowid */
+  sqlite3_stmt *end_stmts[2];    /* for the table's first and last key; NULL until used */
+  sqlite3_stmt *last_rowid_stmt; /* for its greatest rowid; NULL until used */
   int first_output;
-  sqlite3_value **values; /* the row's, by columns */
-  int knows_values;       /* `values` are where this run of the statement has put a row */
-  uint32_t checked_rows;  /* of this statement, whose place was asked for */
-  int has_one_place;      /* its program has but one to put rows */
+  sqlite3_value **values; /* of the present row, by columns */
+  int knows_values;       /* `values` are where this run of the statement puts its rows */
+  uint32_t checked_rows;  /* rows of this statement for which that was checked */
+  int has_one_place;      /* the program of the statement puts all rows in one place */
 
   tr_buffer start;
   tr_buffer end;
   tr_key_segments segments;
-  int segment;        /* the one being read; -1: nothing is open */
-  int must_skip;      /* no key at or above the start has come yet */
+  int segment;        /* the one that is being read; -1: not open */
+  int must_skip;      /* no key at or above the start was read yet */
   int must_cut;       /* keys at or above the end may come */
   int64_t row_number; /* of the next row */
   uint8_t rowid_key[TR_ROWID_KEY_SIZE];
-  tr_buffer key; /* of other forms */
+  tr_buffer key; /* a key of another form */
 };
 
 /* --- SQL text ----------------------------------------------------------------------------- */
 
-/* The key's i-th column as the order and the bounds use it: compared by bytes. */
+/* Appends the key's column `i` for ORDER BY and bounds, where it must compare by BINARY. */
 static void append_key_column(const tr_source_table *source, int i, sqlite3_str *sql) {
   if (i >= source->key.column_count) {
     tr_source_append_column(source, -1, sql);
@@ -82,7 +82,7 @@ static void append_key_column(const tr_source_table *source, int i, sqlite3_str 
   }
 }
 
-/* How many columns give the order: the rowid counts where it breaks ties, or is the key. */
+/* How many columns ORDER BY has. The rowid is one if it is the key or breaks ties among NULLs. */
 static int order_columns(const tr_source_table *source) {
   if (source->key.form == TR_KEY_ROWID) return 1;
   return source->key.column_count + source->key.has_null_breaker;
@@ -92,7 +92,7 @@ static void append_order_column(const tr_source_table *source, int i, sqlite3_st
   append_key_column(source, source->key.form == TR_KEY_ROWID ? source->key.column_count : i, sql);
 }
 
-/* Appends `a, b, c`, or with `suffix` something behind each of them. */
+/* Appends `a, b, c`, each followed by `suffix`. */
 static void append_order_columns(const tr_source_table *source, int from, int count,
                                  const char *suffix, sqlite3_str *sql) {
   for (int i = 0; i < count; i++) {
@@ -123,7 +123,7 @@ static void append_nulls(const tr_source_table *source, const shape *s, sqlite3_
   sqlite3_str_appendall(sql, s->nulls == TR_NULLS_ONLY ? " IS NULL" : " IS NOT NULL");
 }
 
-/* Whether the rowid is selected on its own, behind the key's columns. */
+/* Whether the rowid is selected, behind the key's columns. */
 static int selects_rowid(const tr_statement_reader *reader) {
   return reader->has_key && reader->source->rowid_name != NULL;
 }
@@ -158,8 +158,8 @@ static sqlite3_str *build_end_sql(const tr_statement_reader *reader, int is_last
 }
 
 /*
-** The SELECT that finds the greatest rowid. It stands by itself: of a SELECT in another one that an
-** authorizer has ignored SQLite would read a register that was never set.
+** The SELECT that finds the greatest rowid. It is a statement of its own: if it were inside another
+** SELECT and an authorizer had it ignored, SQLite would read a register that was never set.
 */
 static sqlite3_str *build_last_rowid_sql(const tr_statement_reader *reader) {
   const tr_source_table *source = reader->source;
@@ -193,8 +193,8 @@ static sqlite3_str *build_sql(const tr_statement_reader *reader, const shape *s)
 /* --- Preparing and binding ---------------------------------------------------------------- */
 
 /*
-** An error of the inner statement: where the table has changed meanwhile that is the reason, and
-** what is said. Returns -1.
+** Fills `err` for a failure of the inner statement. If the table has changed, that is the cause,
+** and the error says so. Returns -1.
 */
 static int explain_failure(tr_statement_reader *reader, const tr_error *reason, tr_error *err) {
   tr_error change;
@@ -241,7 +241,7 @@ static int bind_all(const tr_statement_reader *reader, const tr_sql_bound *lower
   return rc;
 }
 
-/* Makes the statement ready for the segment at hand. */
+/* Makes the statement ready for the present segment. */
 static tr_code begin_segment(tr_statement_reader *reader, tr_error *err) {
   static const tr_sql_bound no_bound = {.is_exact = 1};
   const tr_sql_bound *lower = &no_bound;
@@ -268,7 +268,10 @@ static tr_code begin_segment(tr_statement_reader *reader, tr_error *err) {
 
 /* --- Creating ----------------------------------------------------------------------------- */
 
-/* Joins texts, each in parentheses where `is_enclosed` is set. NULL: out of memory. */
+/*
+** Joins texts, each in parentheses if `is_enclosed` is set; `without` if there are none. NULL: out
+** of memory.
+*/
 static char *join(sqlite3 *db, const char *const *texts, int count, const char *between,
                   int is_enclosed, const char *without) {
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -362,7 +365,7 @@ tr_code tr_statement_reader_open(tr_statement_reader *reader, tr_bytes start, tr
                                  tr_error *err) {
   tr_statement_reader_reset(reader);
   reader->row_number = 0;
-  reader->must_skip = start.size > 0; /* until the first row: so exactness does not matter here */
+  reader->must_skip = start.size > 0; /* ends at the first row if the bound is exact */
   if (reader->has_key) {
     tr_code code = tr_buffer_set(&reader->start, start, err);
     if (code == TR_OK) code = tr_buffer_set(&reader->end, end, err);
@@ -383,7 +386,7 @@ void tr_statement_reader_reset(tr_statement_reader *reader) {
   reader->segment = -1;
 }
 
-/* Finds where the row's values are. */
+/* Finds where the values of the present row are. */
 static int find_values(tr_statement_reader *reader, tr_error *err) {
   int count = sqlite3_column_count(reader->stmt);
   sqlite3_value **values = tr_realloc(reader->values, (size_t)count * sizeof *values);
@@ -395,8 +398,8 @@ static int find_values(tr_statement_reader *reader, tr_error *err) {
 }
 
 /*
-** Whether the schema is the one that the source was last found to be right in; 0: it must be looked
-** at.
+** Whether the schema is the same as when the source was last found to be right. 0: the source must
+** be checked.
 */
 static int has_known_schema(tr_statement_reader *reader) {
   if (reader->version_stmt == NULL &&
@@ -417,8 +420,8 @@ tr_code tr_statement_reader_check(tr_statement_reader *reader, tr_error *err) {
 }
 
 /*
-** Proves of a statement that was prepared, by us or again by SQLite, that the table is what it is
-** read as. What could not be proven once stays to be proven.
+** Checks the table if the statement has been prepared since the last check, by us or again by
+** SQLite. A check that failed is still due.
 */
 static tr_code prove(tr_statement_reader *reader, tr_error *err) {
   int is_prepared_again = sqlite3_stmt_status(reader->stmt, SQLITE_STMTSTATUS_REPREPARE, 0) > 0;
@@ -435,7 +438,7 @@ static tr_code prove(tr_statement_reader *reader, tr_error *err) {
   return TR_OK;
 }
 
-/* The first row of a statement, and any step that gave none. */
+/* Handles the first row of a run, and any step that gave no row. */
 static int step_specially(tr_statement_reader *reader, int rc, tr_error *err) {
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     tr_error reason;
@@ -447,8 +450,8 @@ static int step_specially(tr_statement_reader *reader, int rc, tr_error *err) {
 }
 
 /*
-** Whether all the instructions of the statement's program that give a row give it from the same
-** place. What SQLite cannot explain has not: then each row is asked.
+** Whether all instructions of the statement's program that give a row give it from the same place.
+** If SQLite cannot explain the statement the answer is no, and each row is checked.
 */
 static int has_one_place(const tr_statement_reader *reader) {
   sqlite3_stmt *program;
@@ -468,15 +471,17 @@ static int has_one_place(const tr_statement_reader *reader) {
   return rc == SQLITE_DONE && count > 0 && is_same;
 }
 
-/* After so many rows it pays to look at the program. */
+/* After so many rows it pays to look at the program once. */
 #define ROWS_TO_CHECK 4000
 
 /*
-** Steps the statement: 1 a row, 0 the end of the segment, -1. A statement puts the values of all
-** its rows in one place: the first one is asked where it is, and as long as it has not moved
-** neither have the others. To ask takes the connection's mutex twice, a tenth of a row's time; so
-** of a statement that gives many rows it is proved, once, that nothing can move. (SQLite prepares
-** anew only before a run's first row.)
+** Steps the statement. 1: a row. 0: the end of the segment. -1: failed.
+**
+** A statement puts the values of all its rows in the same place. So the place is found for the
+** first row, and while the first value has not moved, the others have not, either. That check takes
+** the connection's mutex twice, which is a tenth of the time of a row. So for a statement with many
+** rows its program is inspected once, to prove that nothing can move. (SQLite prepares a statement
+** again only before the first row of a run.)
 */
 static int step(tr_statement_reader *reader, tr_error *err) {
   int rc = sqlite3_step(reader->stmt);
@@ -491,7 +496,7 @@ static int step(tr_statement_reader *reader, tr_error *err) {
   return 1;
 }
 
-/* The row's key. */
+/* Makes the key of the present row. */
 static tr_code make_key(tr_statement_reader *reader, tr_bytes *key, tr_error *err) {
   if (reader->source->key.form == TR_KEY_ROWID) {
     if (sqlite3_value_type(reader->values[0]) != SQLITE_INTEGER) {
@@ -504,7 +509,7 @@ static tr_code make_key(tr_statement_reader *reader, tr_bytes *key, tr_error *er
   return tr_key_of_row(reader->source, reader->function, reader->values, &reader->key, key, err);
 }
 
-/* Whether the row's key lies in the range: 1, 0 not yet, -1 no longer. */
+/* Where the row's key is: 1 in the range, 0 before it, -1 behind it. */
 static int place_in_range(tr_statement_reader *reader, tr_bytes key) {
   if (reader->must_skip) {
     if (tr_bytes_compare(key, tr_buffer_bytes(&reader->start)) < 0) return 0;
@@ -517,7 +522,7 @@ static int place_in_range(tr_statement_reader *reader, tr_bytes key) {
   return 1;
 }
 
-/* Goes on to the next segment: 1, 0 there is none, -1. */
+/* Goes on to the next segment. 1: done. 0: there is none. -1: failed. */
 static int next_segment(tr_statement_reader *reader, tr_error *err) {
   if (!reader->has_key || reader->segment + 1 >= reader->segments.count) return 0;
   reader->segment++;
@@ -525,9 +530,9 @@ static int next_segment(tr_statement_reader *reader, tr_error *err) {
 }
 
 /*
-** That a range has no row counts only if one could have been found: where an authorizer has the
-** key's columns ignored none is above any bound. So a key is read, which must be one. 0, or -1. (Of
-** a key that may be NULL nothing can be said.)
+** Makes sure that a range without rows really has none. If an authorizer has the key's columns
+** ignored, they are NULL, and no row is within any bound. So one key of the table is read, which
+** fails in that case. Returns 0, or -1. (A key that may be NULL proves nothing.)
 */
 static int end_without_row(tr_statement_reader *reader, tr_error *err) {
   tr_error reason = {0};
@@ -540,8 +545,8 @@ static int end_without_row(tr_statement_reader *reader, tr_error *err) {
 }
 
 /*
-** What an authorizer had SQLite ignore stays so in a statement when the authorizer is gone. Returns
-** -1.
+** Drops the prepared statements. What an authorizer had SQLite ignore stays ignored in them, even
+** after the authorizer is removed. Returns -1.
 */
 static int forget_statements(tr_statement_reader *reader) {
   sqlite3_finalize(reader->stmt);
