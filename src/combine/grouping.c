@@ -1,40 +1,44 @@
 /*
-** One table, then 64 of them with buffers of waiting rows.
+** A grouping: one table first, then 64 tables with buffers of waiting rows.
 **
-** Rows come in some hundreds at a time, and are taken a step at a time: the keys of all are
-** encoded, the groups of all are looked up, and then each aggregate adds all of them. So the
-** processor has many rows to work at whenever one of them waits for memory. Where the key is one
-** integer and groups are few, most rows are of a group that was met a moment ago: a small cache
-** finds it by the integer alone, without its encoding and without the index.
+** Some hundreds of rows come at a time, and are processed step by step. First the keys of all are
+** encoded, then the groups of all are looked up, then each aggregate adds all of them. So when one
+** row waits for memory, the processor can work on the others. If the key is one integer and there
+** are few groups, most rows belong to a group that was met a moment ago. A small cache finds it by
+** the integer alone, without encoding the key and without the index.
 **
-** The buffer of a part (waiting_rows.h) is worked off in order, some rows at a time: the first step
-** asks for their slots in the index, the second for their groups, the third finds both there.
+** The buffer of a part (waiting_rows.h) is worked off in order, a few rows at a time. First their
+** slots in the index are prefetched, then their groups, and then both are in the cache.
 **
-** Shared parts (grouping_shared.c). Rows of several threads wait in buffers of each thread's own;
-** whoever works one off holds the part's lock. Nothing in a part is read without it until all have
-** finished.
+** Shared parts (grouping_shared.c). Each thread has its own buffers for its rows. To work off a
+** buffer it holds the lock of the part. Nothing in a part is read without the lock until all
+** threads have finished.
 */
 #include <string.h>
 
 #include "base/memory.h"
 #include "combine/grouping_inside.h"
 
-/* The table is cut when it takes this much, and under a limit only if that leaves room for it. */
+/*
+** A table of this size is cut. Under a limit it is cut only if the limit is at least LEAST_LIMIT,
+** so that there is room for the parts.
+*/
 #define ONE_TABLE_MEMORY ((uint64_t)3 << 20)
 #define LEAST_LIMIT ((uint64_t)64 << 20)
 
 /*
-** The buffers of a part, in bytes, two of one size: as many rows as are worth a part's way into the
-** caches in each. One is filled, and the older one worked off when that is full; so at the end at
-** least half of the rows that there is room for are late (grouping_shared.c), and keep another core
-** busy while groups are given out. Under a limit all of them together take at most a share of that.
+** The size of the buffers of a part, in bytes. It has two of half that size, each of which holds
+** enough rows to be worth loading the part into the caches. One is filled. When it is full, the
+** other, older one is worked off. So at the end of the input at least half of the room is full of
+** late rows (grouping_shared.c), which keep other cores busy while groups are given out. Under a
+** limit all buffers together take at most 1 / BUFFERS_SHARE of it.
 */
 #define BUFFER ((size_t)448 << 10)
 #define LEAST_BUFFER ((size_t)1 << 10)
 #define ALL_BUFFERS ((uint64_t)112 << 20)
 #define BUFFERS_SHARE 8
 
-/* Rows that are looked up together, and how far ahead of them memory is asked for. */
+/* Rows that are looked up together, and how far ahead of them to prefetch. */
 #define TOGETHER 64
 #define ROWS_AHEAD 1024
 
@@ -48,7 +52,7 @@ static int part_of(uint32_t hash) {
   return (int)(hash >> (32 - TR_PART_BITS));
 }
 
-/* Adds some of the rows of a part, from `*at` on. `values` is for their inputs. */
+/* Adds some rows of a part, from `*at` on. `values` has room for their inputs. */
 static tr_code work_off_some(const tr_grouping *grouping, tr_group_table *table,
                              const tr_waiting_rows *waiting, size_t *at, tr_value *values,
                              tr_error *err) {
@@ -75,8 +79,8 @@ static tr_code work_off_some(const tr_grouping *grouping, tr_group_table *table,
 }
 
 /*
-** The table of a part, to be given back with close_part; a shared one is locked, and made if need
-** be.
+** Gives the table of a part; the caller must call close_part. A shared table is locked, and created
+** if there is none.
 */
 static tr_code open_part(tr_grouping *grouping, int number, tr_group_table **table, tr_error *err) {
   if (grouping->shared == NULL) {
@@ -99,13 +103,13 @@ static void close_part(tr_grouping *grouping, int number) {
   if (grouping->shared != NULL) pthread_mutex_unlock(&grouping->shared->parts[number].mutex);
 }
 
-/* The same for reading alone; NULL: an empty part. */
+/* The table of a part, for reading only. NULL: the part is empty. */
 static const tr_group_table *table_of(const tr_grouping *grouping, int number) {
   if (grouping->shared != NULL) return grouping->shared->parts[number].table;
   return grouping->parts[number].table;
 }
 
-/* Adds the rows of one of a part's buffers. */
+/* Adds the rows of one buffer of a part. */
 static tr_code work_off(tr_grouping *grouping, int number, tr_waiting_rows *rows, tr_value *inputs,
                         tr_error *err) {
   tr_group_table *table;
@@ -128,7 +132,9 @@ tr_code tr_grouping_work_off(tr_grouping *grouping, int number, tr_value *inputs
   return code == TR_OK ? work_off(grouping, number, &p->rows, inputs, err) : code;
 }
 
-/* Makes room for the next row of a part: the rows that were older go to their groups. */
+/*
+** Makes room for the next row of a part: adds the rows of the older buffer and exchanges the two.
+*/
 static tr_code turn_buffers(tr_grouping *grouping, int number, tr_error *err) {
   tr_hash_part *p = &grouping->parts[number];
   tr_code code = work_off(grouping, number, &p->older, grouping->inputs, err);
@@ -152,7 +158,7 @@ static tr_code add_to_part(tr_grouping *grouping, const tr_group_row *row, const
   return code;
 }
 
-/* Lets a row wait, or adds it at once if it is longer than a buffer can be. */
+/* Puts a row into a buffer, or adds it at once if it is longer than a buffer. */
 static inline tr_code wait_in_part(tr_grouping *grouping, const tr_group_row *row,
                                    const tr_value *inputs, tr_error *err) {
   int number = part_of(row->hash), width = grouping->shape.input_count;
@@ -178,7 +184,7 @@ static void free_parts(tr_grouping *grouping) {
   tr_free(grouping->parts);
 }
 
-/* Makes the buffers; without memory for them rows do not wait. */
+/* Makes the buffers. If the limit has no room for them, rows do not wait. */
 static tr_code make_buffers(tr_grouping *grouping, tr_error *err) {
   uint64_t limit = grouping->account.budget->limit, all = ALL_BUFFERS;
   uint64_t buffers = TR_PARTS * (grouping->shared == NULL ? 1 : (uint64_t)grouping->shared->most);
@@ -241,7 +247,7 @@ tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err) {
   return code;
 }
 
-/* Not without keys: one group is in one part. */
+/* A grouping without keys is not cut: its one group is in one part. */
 static int is_to_be_cut(const tr_grouping *grouping) {
   uint64_t limit = grouping->account.budget->limit;
   return grouping->shape.key_count > 0 &&
@@ -251,7 +257,7 @@ static int is_to_be_cut(const tr_grouping *grouping) {
 
 /* --- the interface -------------------------------------------------------------------------- */
 
-/* Without shared parts the grouping has a budget of its own. */
+/* Creates a grouping. Without shared parts it has its own budget. */
 static tr_code create(const tr_group_shape *shape, tr_group_parts *shared, tr_grouping **created,
                       tr_error *err) {
   *created = NULL;
@@ -296,7 +302,7 @@ tr_code tr_grouping_create_shared(tr_group_parts *parts, tr_grouping **created, 
   return create(&parts->shape, parts, created, err);
 }
 
-/* The rows whose groups are to be found. */
+/* The rows whose groups are being looked for. */
 typedef struct rows_in_hand {
   const tr_value *keys;
   size_t stride;
@@ -307,7 +313,10 @@ static const tr_value *key_of(const rows_in_hand *in_hand, int row) {
   return in_hand->keys + (size_t)row * in_hand->stride;
 }
 
-/* The key of a row as one word, if it is an integer, and that a short one: 1. */
+/*
+** 1: the key of a row is one integer, and `*word` is its canonical form. 0: it is not, or is
+** longer.
+*/
 static inline int plain_key(const tr_grouping *grouping, const tr_value *key, uint64_t *word) {
   return grouping->shape.key_count == 1 && key->type == TR_INTEGER &&
          tr_group_key_of_integer(key->integer, word);
@@ -333,14 +342,14 @@ static tr_code reserve_keys(tr_grouping *grouping, const rows_in_hand *in_hand, 
   return tr_memory_account_take(&grouping->account, grouping->scratch.capacity - before, err);
 }
 
-/* Encodes a row's key to `*out`, which moves on; the hash is still to be computed. */
+/* Encodes the key of a row at `*out` and moves that on. The hash must still be computed. */
 static void encode_row(tr_grouping *grouping, const tr_value *key, uint8_t **out,
                        tr_group_row *row) {
   tr_group_row_encode(key, grouping->shape.collations, grouping->shape.key_count, *out, row);
   *out += row->info.size + row->exact_size;
 }
 
-/* All rows from `first` on. */
+/* Encodes all rows from `first` on. */
 static tr_code encode_rows(tr_grouping *grouping, const rows_in_hand *in_hand, int first,
                            tr_error *err) {
   tr_code code = reserve_keys(grouping, in_hand, first, err);
@@ -355,7 +364,9 @@ static void hash_rows(tr_grouping *grouping, int count) {
   for (int i = 0; i < count; i++) tr_group_row_hash(&grouping->rows[i], grouping->shape.seed);
 }
 
-/* The first of the two places in the cache for a word: only a guess, so a cheap mix will do. */
+/*
+** The first of the two cache places for a word. The cache only guesses, so a cheap mix is enough.
+*/
 static inline tr_group **recent_of(const tr_grouping *grouping, uint64_t word) {
   return &grouping->recent[(word * UINT64_C(0x9e3779b97f4a7c15)) >> (65 - RECENT_LOG) << 1];
 }
@@ -370,7 +381,7 @@ static uint64_t mix_of(const tr_group_row *row) {
   return h;
 }
 
-/* The group of a key that is one word, if it was met lately; else NULL. */
+/* The group with the key `word`, if it is in the cache; else NULL. */
 static inline tr_group *recent_of_word(const tr_grouping *grouping, uint64_t word) {
   tr_group *const *recent = recent_of(grouping, word);
   if (recent[0] != NULL && tr_group_has_plain_key(recent[0], word)) return recent[0];
@@ -378,7 +389,9 @@ static inline tr_group *recent_of_word(const tr_grouping *grouping, uint64_t wor
   return NULL;
 }
 
-/* The group of an encoded row, from the cache or the one table, where it is made if need be. */
+/*
+** The group of an encoded row, from the cache or from the one table, where it is created if needed.
+*/
 static tr_code find_or_add(tr_grouping *grouping, tr_group_row *row, tr_group **group,
                            tr_error *err) {
   tr_group **recent = recent_of(grouping, mix_of(row));
@@ -401,9 +414,9 @@ static tr_code find_or_add(tr_grouping *grouping, tr_group_row *row, tr_group **
 }
 
 /*
-** The groups of rows in the one table; most are in the cache. The first pass finds those whose key
-** is one word; what it leaves is encoded, and the second pass finds the rest. (What was just
-** written in bytes is slow to be read in words.)
+** Finds the groups of rows in the one table, mostly in the cache. The first pass finds those whose
+** key is one word, and encodes the keys of the others. The second pass finds these. (Reading in
+** words what was just written in bytes is slow.)
 */
 static tr_code find_recent_groups(tr_grouping *grouping, const rows_in_hand *in_hand,
                                   tr_group **groups, tr_error *err) {
@@ -429,7 +442,7 @@ static tr_code find_recent_groups(tr_grouping *grouping, const rows_in_hand *in_
   return code;
 }
 
-/* The same without the cache, which has no use where groups are many. */
+/* The same without the cache, which is useless if there are many groups. */
 static tr_code find_groups(tr_grouping *grouping, const rows_in_hand *in_hand, tr_group **groups,
                            tr_error *err) {
   const tr_group_row *rows = grouping->rows;
@@ -446,13 +459,14 @@ static tr_code find_groups(tr_grouping *grouping, const rows_in_hand *in_hand, t
   return code;
 }
 
-/* To the one table, which is cut if it has become large. */
+/* Adds rows to the one table, and cuts it if it has become large. */
 static tr_code add_to_table(tr_grouping *grouping, const rows_in_hand *in_hand,
                             const tr_value *inputs, tr_error *err) {
   tr_group *groups[TR_GROUP_ROWS];
   int has_use = tr_group_table_count(grouping->table) <= (size_t)1 << RECENT_LOG;
   rows_in_hand found = *in_hand;
-  if (grouping->shape.key_count == 0 && found.count > 1) found.count = 1; /* all are of one group */
+  /* Without keys all rows are in one group. */
+  if (grouping->shape.key_count == 0 && found.count > 1) found.count = 1;
   tr_code code = grouping->recent != NULL && has_use
                      ? find_recent_groups(grouping, &found, groups, err)
                      : find_groups(grouping, &found, groups, err);
@@ -463,7 +477,7 @@ static tr_code add_to_table(tr_grouping *grouping, const rows_in_hand *in_hand,
   return code == TR_OK && is_to_be_cut(grouping) ? tr_grouping_cut(grouping, err) : code;
 }
 
-/* Lets all rows wait. From the first key on that is not one word, all are encoded first. */
+/* Puts all rows into buffers. From the first key on that is not one word, all keys are encoded. */
 static tr_code add_to_parts(tr_grouping *grouping, const rows_in_hand *in_hand,
                             const tr_value *inputs, tr_error *err) {
   tr_code code = TR_OK;

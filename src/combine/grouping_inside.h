@@ -1,6 +1,6 @@
 /*
-** The inside of a grouping, for its two files: grouping.c takes rows in, and gives groups out;
-** grouping_shared.c has what several groupings share, and makes one of them in the end.
+** The inside of a grouping, for its two files. grouping.c takes rows in and gives groups out.
+** grouping_shared.c has what several groupings share, and joins them.
 */
 #ifndef TR_COMBINE_GROUPING_INSIDE_H
 #define TR_COMBINE_GROUPING_INSIDE_H
@@ -16,24 +16,24 @@
 
 typedef struct tr_hash_part {
   tr_group_table *table; /* NULL: it is among the shared parts */
-  tr_waiting_rows rows;  /* in the grouping's buffers: the last ones */
-  tr_waiting_rows older; /* and those before them: none, or as many as there was room for */
+  tr_waiting_rows rows;  /* the last rows, in the grouping's buffers */
+  tr_waiting_rows older; /* the rows before them: none, or a full buffer */
 } tr_hash_part;
 
-/* A part of several groupings. */
+/* A part that several groupings share. */
 typedef struct tr_shared_part {
   pthread_mutex_t mutex;
   tr_memory_account account;
-  tr_group_table *table; /* NULL: nothing is in it */
+  tr_group_table *table; /* NULL: the part is empty */
 } tr_shared_part;
 
 struct tr_group_parts {
   tr_group_shape shape;
   tr_memory_budget budget;
-  int most;  /* groupings over them */
-  int count; /* parts that have a mutex: all, once they were created */
+  int most;  /* how many groupings use them */
+  int count; /* how many parts have a mutex; all of them, once created */
   tr_group_arena *arena;
-  atomic_int is_used; /* a grouping was cut */
+  atomic_int is_used; /* some grouping was cut */
   atomic_int is_stopped;
   tr_shared_part parts[TR_PARTS];
 };
@@ -42,21 +42,21 @@ typedef struct tr_late_rows tr_late_rows;
 
 struct tr_grouping {
   tr_group_shape shape;
-  tr_memory_budget budget; /* unless that of the shared parts is used */
+  tr_memory_budget budget; /* not used if there are shared parts */
   tr_memory_account account;
-  tr_group_table *table; /* NULL: it is cut into parts */
+  tr_group_table *table; /* NULL: the grouping is cut into parts */
   tr_hash_part *parts;
-  tr_group_arena *buffers; /* of the parts' rows; NULL: flushed */
-  tr_group_arena *arena;   /* of the parts; NULL: that of the shared ones is used */
-  int has_looks;           /* noticed in tables that are gone, or in another grouping */
-  tr_group_parts *shared;  /* NULL: the parts are its own */
+  tr_group_arena *buffers; /* for the rows that wait; NULL: flushed */
+  tr_group_arena *arena;   /* for the parts; NULL: the shared parts have one */
+  int has_looks;           /* known from tables that are gone, or from another grouping */
+  tr_group_parts *shared;  /* NULL: the grouping has its own parts */
   int owns_shared;
-  tr_late_rows *late; /* in groupings that were joined to this one; NULL: there are none */
-  tr_group_row *rows; /* the keys of the rows in hand; their bytes are in `scratch` */
+  tr_late_rows *late; /* in groupings that were joined to this one; NULL: none */
+  tr_group_row *rows; /* the keys of the current rows; their bytes are in `scratch` */
   tr_buffer scratch;
-  tr_value *inputs;       /* of rows that waited: for one thread at a time */
-  tr_group **recent;      /* groups that were met lately; NULL: there is no such cache */
-  size_t state_offsets[]; /* by aggregate */
+  tr_value *inputs;       /* for rows that waited; only one thread at a time may use it */
+  tr_group **recent;      /* a cache of groups that were met recently; NULL: there is none */
+  size_t state_offsets[]; /* for each aggregate */
 };
 
 /*
@@ -64,14 +64,15 @@ struct tr_grouping {
 */
 
 /*
-** Adds all rows that wait in part `number`; `inputs` is any grouping's that no other thread uses.
+** Adds all rows that wait in part `number`. `inputs` is that of any grouping, if no other thread
+** uses it.
 */
 tr_code tr_grouping_work_off(tr_grouping *grouping, int number, tr_value *inputs, tr_error *err);
 
-/* When no row waits any more. */
+/* Frees the buffers. No row may wait. */
 void tr_grouping_drop_buffers(tr_grouping *grouping);
 
-/* Replaces the one table by parts that hold the same groups; after a failure not all of them. */
+/* Replaces the one table by parts with the same groups. After a failure some groups are missing. */
 tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err);
 
 /*
@@ -79,14 +80,14 @@ tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err);
 */
 
 /*
-** Sees to all rows of part `number` being added: adds them, or waits for the thread that does.
-** TR_OK at once where none are late.
+** Returns when all rows of part `number` are added: adds them, or waits for the thread that does.
+** Returns TR_OK at once if no rows are late.
 */
 tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err);
 
 /*
-** Ends the helpers, and frees the groupings that were joined: 1. 0 in a process that was forked
-** meanwhile: nobody can say what the helpers, who are the parent's, had in hand, so nothing that
+** 1: the helpers have ended, and the joined groupings are freed. 0: the process was forked
+** meanwhile. The helpers belong to the parent, and what they were doing is unknown, so nothing that
 ** they share may be touched. NULL is fine.
 */
 int tr_late_rows_free(tr_late_rows *late);

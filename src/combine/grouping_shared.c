@@ -1,17 +1,18 @@
 /*
-** What several groupings share, and how one is made of them.
+** What several groupings share, and how they are joined.
 **
-** Late rows. When all have read, rows still wait in their buffers. To add them takes as long as to
-** read a tenth of the source, and while groups are given out but one thread has something to do. So
-** they stay there when the groupings are joined, and are added part by part: by whoever asks for
-** the first group of a part, and by threads of ours that take the next one that nobody has taken.
-** Each adds what waits in all groupings for its part.
+** Late rows. After all rows have been read, some still wait in their buffers. Adding them takes as
+** long as reading a tenth of the source. But while the groups are given out, only one thread is
+** busy. So these rows stay in the buffers when the groupings are joined, and are added part by
+** part: by the thread that asks for the first group of a part, and by helper threads, which take
+** the next part that nobody has taken. Each of them adds the rows of that part from the buffers of
+** all groupings.
 **
-** Whether a group has keys that look different must be known before the first group is given out.
-** So rows are late only where neither they nor the groups have keys that could look like others: a
-** buffer whose rows have heads (waiting_rows.h) is worked off before, and if the table of a part
-** has such keys, so are all. Under a limit of memory, too, so that whoever is over it gets no group
-** at all.
+** Whether any group has keys that look different must be known before the first group is given out.
+** So rows are late only if neither their keys nor those of the groups can look different from each
+** other. Buffers whose rows have heads (waiting_rows.h) are worked off before. If the table of any
+** part has such keys, all buffers are. Under a memory limit too no rows are late, so that a query
+** over the limit fails before it gives out a group.
 */
 #include <string.h>
 #include <unistd.h>
@@ -64,7 +65,7 @@ void tr_group_parts_free(tr_group_parts *parts) {
 
 typedef enum late_state { WAITS, TAKEN, ADDED } late_state;
 
-/* A grouping, and the thread that works with its `inputs`. */
+/* A grouping, and the thread that uses its `inputs`. */
 typedef struct late_seat {
   tr_late_rows *late;
   tr_grouping *grouping;
@@ -75,15 +76,16 @@ typedef struct late_seat {
 struct tr_late_rows {
   pthread_mutex_t mutex;
   pthread_cond_t is_added;
-  pid_t process; /* the threads' */
+  pid_t process; /* the one that the threads belong to */
   late_state states[TR_PARTS];
   int left;     /* parts that are not ADDED */
-  tr_error err; /* of the first that failed; nothing is added any more */
+  tr_error err; /* the first error; after it nothing is added */
   int count;
-  late_seat seats[]; /* the first is the caller's, of the grouping that the others were joined to */
+  /* The first is the caller's, with the grouping that the others were joined to. */
+  late_seat seats[];
 };
 
-/* TR_NO_MEMORY: the others are still the caller's. */
+/* TR_NO_MEMORY: the others still belong to the caller. */
 static tr_code create_late_rows(tr_grouping *grouping, tr_grouping *const *others, int count,
                                 tr_error *err) {
   size_t size = sizeof(tr_late_rows) + ((size_t)count + 1) * sizeof(late_seat);
@@ -109,7 +111,7 @@ static tr_code create_late_rows(tr_grouping *grouping, tr_grouping *const *other
   return TR_OK;
 }
 
-/* Adds all rows of a part, with the mutex given back meanwhile. */
+/* Adds all rows of a part. The caller holds the mutex; it is released meanwhile. */
 static void add_part(late_seat *seat, int number) {
   tr_late_rows *late = seat->late;
   tr_error err;
@@ -155,7 +157,8 @@ tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err) {
   tr_late_rows *late = grouping->late;
   if (late == NULL) return TR_OK;
   /*
-  ** The helpers are the parent's, and what a child sees of their work may be of different moments.
+  ** The helpers belong to the parent process. What a forked child sees of their work may be
+  ** inconsistent.
   */
   if (late->process != getpid())
     return tr_error_set(err, TR_INTERRUPTED, "the process was forked while groups were made");
@@ -186,13 +189,13 @@ int tr_late_rows_free(tr_late_rows *late) {
 
 /* --- finishing and joining ------------------------------------------------------------------- */
 
-/* Whether rows may stay in the buffers of a grouping: see above. */
+/* Whether rows may stay in the buffers of a grouping; see the top of this file. */
 static int may_be_late(const tr_grouping *grouping) {
   const tr_group_parts *shared = grouping->shared;
   return shared != NULL && shared->most > 1 && shared->budget.limit == 0 && grouping->parts != NULL;
 }
 
-/* Works off the buffers whose rows have heads. */
+/* Works off all buffers whose rows have heads. */
 static tr_code work_off_heads(tr_grouping *grouping, tr_error *err) {
   tr_code code = TR_OK;
   for (int i = 0; i < TR_PARTS && code == TR_OK; i++) {

@@ -1,24 +1,24 @@
 /*
-** histogram(x, bins): a small picture of where the numbers of a column lie, as text.
+** histogram(x, bins): a small picture of how the numbers of a column are distributed, as text.
 **
 **    -50 ..   0   9123  ██████████████████████
 **      0 ..  50  16840  ████████████████████████████████████████
 **     50 .. 100   1577  ███▊
 **
-** Bins are equally wide and half open: an edge belongs to the bin above it. Their width is the
-** least of 1, 2 or 5 times a power of ten with which `bins` of them or fewer cover all values, and
-** edges are multiples of it, so that they read well; among INTEGERs alone it is at least 1.
-** Infinities have rows of their own, beyond `bins`. NULLs are ignored, text and BLOBs refused; no
-** rows give NULL.
+** Bins are equally wide and half open: an edge belongs to the bin above it. The width is 1, 2 or 5
+** times a power of ten: the least with which at most `bins` bins cover all values. With INTEGERs
+** alone it is at least 1. Edges are multiples of the width, so that they are easy to read.
+** Infinities have rows of their own, beyond `bins`. NULLs are ignored; text and BLOBs are errors.
+** Without numbers the output is NULL.
 **
-** Counts come from a KLL sketch (kll.h) of k = 2048: exact up to 2048 values, within 1/400 of all
-** values beyond; they always sum to the number of values, and the rows of the minimum and the
-** maximum, which are known, show at least 1. So any number of rows takes one pass and some 100 KB,
-** and histograms of parts merge.
+** The counts come from a KLL sketch (kll.h) with k = 2048. They are exact up to 2048 values, and
+** beyond that within 1/400 of all values. They always sum to the number of values. The rows of the
+** minimum and the maximum, which are known exactly, show at least 1. So one pass over any number of
+** rows needs some 100 KB, and histograms of parts can be merged.
 **
-** An edge is kept as a whole number of units, where a unit is 10^exponent: printed from that, 0.3
-** is not 0.30000000000000004. While there are INTEGERs alone all is done in integers, and right for
-** any of 64 bits. With REALs an edge is a double, and bins are so wide that doubles can tell edges
+** An edge is a whole number of units of 10^exponent. Printed from that, 0.3 is not
+** 0.30000000000000004. With INTEGERs alone all arithmetic is done in integers and is right for all
+** 64 bits. With REALs an edge is a double, and bins are wide enough for doubles to tell edges
 ** apart.
 */
 #include <float.h>
@@ -32,10 +32,10 @@
 #include "combine/kll.h"
 
 #define K 2048
-/* Zero is always an edge, so values on both sides of it need two. */
+/* Zero is always an edge, so values on both sides of it need two bins. */
 #define MIN_BINS 2
 #define MAX_BINS 1000
-/* The longest bar, in characters; a character has eighths. */
+/* The longest bar in characters. Each can show eighths. */
 #define BAR_WIDTH 40
 #define EDGE_SIZE 48
 
@@ -59,7 +59,7 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   }
 }
 
-/* Numbers, but for the one that fills the batch, and NULLs. */
+/* Adds NULLs and numbers, but not the number that fills the batch. */
 static int add_rows(const tr_combine_rows *rows, int first) {
   for (int i = first; i < rows->count; i++) {
     const tr_value *input = tr_combine_rows_input(rows, i);
@@ -80,17 +80,16 @@ static tr_code merge_accumulators(const tr_combine *combine, void *state, const 
 /* --- bins --------------------------------------------------------------------------------- */
 
 /*
-** Bin i lies from (first + i) * step units to (first + i + 1) * step units, a unit being
-** 10^exponent.
+** Bin i goes from (first + i) * step units to (first + i + 1) * step units. A unit is 10^exponent.
 */
 typedef struct bins {
   int64_t first;
   int step, exponent;
   int count;
-  uint64_t *counts; /* and behind them: below all bins (-infinity), above (infinity) */
+  uint64_t *counts; /* then two more: -infinity, infinity */
 } bins;
 
-/* Bins of INTEGERs: a width is at most 10^19, which an unsigned 64-bit integer holds. */
+/* Bins of INTEGERs. A width is at most 10^19, which an unsigned 64-bit integer can hold. */
 
 static uint64_t integer_width(const bins *b) {
   uint64_t width = (uint64_t)b->step;
@@ -136,24 +135,28 @@ static double edge_at(const bins *b, int64_t i) {
   return scaled((double)((b->first + i) * b->step), b->exponent);
 }
 
-/* Bins of that width which cover low..high, or 0 if there would be more than `most`. */
+/*
+** 1: low..high fits into at most `most` bins of the current width; sets `first` and `count`. 0: it
+** needs more.
+*/
 static int try_width(bins *b, double low, double high, int most) {
   double width = scaled(b->step, b->exponent);
   double first = floor(low / width), last = floor(high / width);
   if (!(last - first < most)) return 0;
   b->first = (int64_t)first;
   b->count = (int)(last - first) + 1;
-  /* Division may have rounded over an edge. */
+  /* The division may have rounded past an edge. */
   if (edge_at(b, 0) > low) b->first--, b->count++;
   if (edge_at(b, b->count) <= high) b->count++;
   return b->count <= most;
 }
 
-/* The narrowest bins; at least so wide that a double can tell the edges apart. */
+/* Chooses the narrowest bins that are wide enough for a double to tell their edges apart. */
 static void choose_real_width(bins *b, double low, double high, int most) {
   static const int steps[] = {1, 2, 5};
   double largest = fmax(fabs(low), fabs(high));
-  double least = fmax(high / most - low / most, largest * 0x1p-50); /* no overflow */
+  /* Divides first, because the difference could overflow. */
+  double least = fmax(high / most - low / most, largest * 0x1p-50);
   if (low == high) least = fmax(least, 1);
   least = fmax(least, DBL_MIN);
   for (b->exponent = (int)floor(log10(least)) - 1;; b->exponent++) {
@@ -164,7 +167,7 @@ static void choose_real_width(bins *b, double low, double high, int most) {
   }
 }
 
-/* The lowest and the highest finite value; 0 if there is none. */
+/* Finds the lowest and the highest finite value. Returns 0 if there is none. */
 static int find_finite(const tr_kll_view *view, double *low, double *high) {
   *low = INFINITY, *high = -INFINITY;
   double ends[] = {tr_kll_real_of_key(view->minimum.key), tr_kll_real_of_key(view->maximum.key)};
@@ -188,7 +191,7 @@ static void count_reals(const tr_kll_entry *entries, size_t count, bins *b) {
   }
 }
 
-/* Bins of either, of a sketch that is not empty. */
+/* Bins of INTEGERs or REALs, for a sketch that is not empty. */
 
 static void choose_width(const tr_kll *kll, const tr_kll_view *view, int most, bins *b) {
   double low, high;
@@ -200,10 +203,10 @@ static void choose_width(const tr_kll *kll, const tr_kll_view *view, int most, b
 }
 
 /*
-** The entry of a minimum or a maximum that the sketch has dropped, of weight 0 if it has not. It is
-** one of the values that others stand for, so the nearest of those gives up one and keeps one for
-** itself. There is one that can, unless an image is not true: what weights are above 1 is together
-** what was dropped.
+** An entry for the minimum or the maximum, if the sketch has dropped it; else its weight is 0. The
+** dropped value is one of those that other entries stand for. So its weight is taken from the
+** nearest entry that has more than 1. There is one, unless the image was false: the weights above 1
+** together count just the dropped values.
 */
 static tr_kll_entry dropped_end(tr_kll_view *view, tr_kll_item end, int is_minimum) {
   size_t last = view->count - 1;
@@ -248,7 +251,7 @@ static tr_code make_bins(const tr_kll *kll, int most, bins *b, tr_error *err) {
 
 /* --- the picture -------------------------------------------------------------------------- */
 
-/* `units` of 10^exponent as plain digits, or with an exponent where that would be long. */
+/* Prints `units` of 10^exponent as plain digits, or with an exponent if that would be long. */
 static void print_edge(int is_negative, uint64_t units, int exponent, char *text) {
   char digits[24];
   const char *sign = is_negative ? "-" : "";
@@ -267,7 +270,9 @@ static void print_edge(int is_negative, uint64_t units, int exponent, char *text
   snprintf(text, EDGE_SIZE, "%s%.*s.%s", sign, whole, digits, digits + whole);
 }
 
-/* An edge may be just beyond 64 bits with a sign: its size has them all. */
+/*
+** An edge may be just outside the signed 64-bit range, so the sign and the size are computed apart.
+*/
 static void print_bin_edge(const bins *b, int i, char *text) {
   uint64_t first = (uint64_t)b->first, edge = first + (uint64_t)i;
   int is_negative = b->first < 0 && (uint64_t)i < 0 - first;
@@ -352,7 +357,7 @@ static tr_code extract_output(const tr_combine *combine, const void *state,
 
 /* --- bytes -------------------------------------------------------------------------------- */
 
-/* How numbers stand, in one byte, then the sketch. */
+/* A byte for the form of the numbers, then the sketch. */
 static tr_code write_accumulator(const tr_combine *combine, const void *state, tr_buffer *bytes,
                                  tr_error *err) {
   (void)combine;

@@ -1,5 +1,5 @@
 /*
-** HyperLogLog as hll.h describes it: a set of coupons that turns into registers.
+** HyperLogLog, as hll.h describes it: a set of coupons that turns into registers.
 **
 ** Invariants:  coupons are distinct, and no more than the limit of lg_k;  there are coupons or
 **              registers, not both;  every register is 0..63;  hip is 0 unless there are registers.
@@ -13,7 +13,7 @@
 
 /* The smallest coupon table. */
 #define LG_LEAST_TABLE 3
-/* Any other seed would do; this one is "blob" in ASCII. */
+/* Any other seed would do. This is "blob" in ASCII. */
 #define BLOB_HASH_SEED 0x626c6f62
 
 /* --- values to coupons -------------------------------------------------------------------- */
@@ -128,7 +128,10 @@ static int is_empty(const tr_hll *hll) {
   return hll->registers == NULL && hll->coupon_count == 0;
 }
 
-/* Raises k registers by as many or more: a register's address is the low end of the coupon's. */
+/*
+** Raises k registers to the maxima with `count` others, count >= k. A register's number is the low
+** end of the address, so the others fold onto the k.
+*/
 static void max_registers(uint8_t *registers, size_t k, const uint8_t *others, size_t count) {
   for (size_t start = 0; start < count; start += k) {
     for (size_t i = 0; i < k; i++) {
@@ -138,7 +141,7 @@ static void max_registers(uint8_t *registers, size_t k, const uint8_t *others, s
   }
 }
 
-/* Folds to fewer registers. */
+/* Folds the sketch to a smaller lg_k. */
 static tr_code reduce_lg_k(tr_hll *hll, int lg_k, tr_error *err) {
   if (hll->registers == NULL) {
     int old = hll->lg_k;
@@ -210,16 +213,16 @@ void tr_hll_free(tr_hll *hll) {
 /* --- the estimate ------------------------------------------------------------------------- */
 
 /*
-** Distinct values behind `count` distinct coupons, on average: two values share a coupon with
-** probability 2^-26 * sum over ranks of 4^-rank = 2^-26 / 3. For as many as there can be that is
-** less than half a value more.
+** How many distinct values `count` distinct coupons stand for, on average. Two values share a
+** coupon with probability 2^-26 * (the sum of 4^-rank over all ranks) = 2^-26 / 3. At the most
+** coupons that there can be, this adds less than half a value.
 */
 static double estimate_of_coupons(double count) {
   double pairs = count * (count - 1) / 2;
   return count + pairs / (3 * (double)(UINT32_C(1) << TR_HLL_ADDRESS_BITS));
 }
 
-/* Ertl's sigma: the registers that are still 0. x in [0, 1). */
+/* Ertl's sigma, for the registers that are still 0. x in [0, 1). */
 static double sigma(double x) {
   double y = 1, z = x, before;
   do {
@@ -231,7 +234,7 @@ static double sigma(double x) {
   return z;
 }
 
-/* Ertl's tau: the registers at the highest rank. x in [0, 1]. */
+/* Ertl's tau, for the registers with the highest rank. x in [0, 1]. */
 static double tau(double x) {
   if (x == 0 || x == 1) return 0;
   double y = 1, z = 1 - x, before;
@@ -245,9 +248,9 @@ static double tau(double x) {
 }
 
 /*
-** Where no register is 0 any more the mean over k registers is too high by 1.079 / k (Flajolet et
-** al., figure 3), where most are 0 it is right, in between in proportion: measured, for k from 16
-** on.
+** If no register is 0 any more, the mean over k registers is too high by the factor 1 + 1.079 / k
+** (Flajolet et al., figure 3). If most are 0, it is right. Between, the excess is in proportion to
+** the registers that are not 0; this was measured for k from 16 on.
 */
 static double estimate_of_registers(const uint8_t *registers, int lg_k) {
   uint32_t counts[TR_HLL_MAX_RANK + 1] = {0};
@@ -262,7 +265,7 @@ static double estimate_of_registers(const uint8_t *registers, int lg_k) {
 }
 
 int tr_hll_is_plausible(const tr_hll *hll, double hip) {
-  /* Ten standard errors up or down, and no NaN. */
+  /* Within ten standard errors up or down, and not NaN. */
   double estimate = estimate_of_registers(hll->registers, hll->lg_k);
   double most = 1 + 10 * 1.04 / sqrt((double)(UINT32_C(1) << hll->lg_k));
   return hip > 0 && hip <= estimate * most && hip >= estimate / most;

@@ -1,13 +1,21 @@
 /*
-** Bytes of HLL sketches, as Apache DataSketches stores them.
+** The bytes of HLL sketches, as Apache DataSketches stores them. All numbers are little-endian.
 **
-** Little-endian, all forms: 0 preamble length in ints, 1 serial version, 2 family, 3 lg_k, 4 lg of
-** the coupon table, 5 flags, 6 coupons in a list or lowest register, 7 mode. List: coupons from 8.
-** Set: count at 8, coupons from 12. Registers: HIP at 8, sum of 2^-register for registers below 32
-** at 16 and for the others at 24, count of the lowest register at 32, count of exceptions at 36,
-** registers from 40, then exceptions: registers that do not fit their nibble. An updatable image
-** stores tables with their free cells (0), a compact one without. The sums and the count of the
-** lowest follow from the registers and are not read. HIP counts unless the flag out of order is
+**    0  length of the preamble in ints     4  lg of the coupon table
+**    1  serial version                     5  flags
+**    2  family                             6  coupons in a list, or lowest register
+**    3  lg_k                               7  mode
+**
+**   list:       8  coupons
+**   set:        8  count                  12  coupons
+**   registers:  8  HIP                    32  how many registers are the lowest
+**              16  sum of 2^-register,    36  number of exceptions
+**                  registers below 32     40  registers, then exceptions
+**              24  the same from 32 on
+**
+** Exceptions are registers that do not fit their nibble. An updatable image stores its tables with
+** the free cells (0), a compact one without. We do not read the two sums and the number of lowest
+** registers, because they follow from the registers. HIP is valid unless the flag "out of order" is
 ** set.
 */
 #include "combine/hll_inside.h"
@@ -28,7 +36,7 @@
 #define FLAG_EMPTY 4
 #define FLAG_COMPACT 8
 #define FLAG_OUT_OF_ORDER 16
-/* A nibble that says: the register is among the exceptions. */
+/* This nibble means that the register is among the exceptions. */
 #define EXCEPTION 15
 
 enum { MODE_LIST, MODE_SET, MODE_REGISTERS };
@@ -41,14 +49,14 @@ static int compare_u32(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The smallest table that holds `count` entries three quarters full. */
+/* The lg of the smallest table that is at most three quarters full with `count` entries. */
 static int lg_table_for(uint32_t count, int least) {
   int lg = least;
   while ((uint64_t)count * 4 > (uint64_t)3 << lg) lg++;
   return lg;
 }
 
-/* Puts the first eight bytes. */
+/* Writes the first eight bytes. */
 static void put_preamble(uint8_t *at, const tr_hll *hll, int ints, int lg_table, int flags,
                          uint32_t sixth, int mode) {
   at[0] = (uint8_t)ints;
@@ -97,7 +105,7 @@ static tr_code write_registers(const tr_hll *hll, tr_buffer *bytes, tr_error *er
   while (lowest < TR_HLL_MAX_RANK && counts[lowest] == 0) lowest++;
   for (uint32_t rank = lowest + EXCEPTION; rank <= TR_HLL_MAX_RANK; rank++)
     exceptions += counts[rank];
-  /* Sums of powers of two of which none is small enough to round. */
+  /* These sums of powers of two are exact: no term is small enough to be rounded off. */
   double low_sum = 0, high_sum = 0;
   for (int rank = 0; rank < 32; rank++) low_sum += ldexp(counts[rank], -rank);
   for (int rank = 32; rank <= TR_HLL_MAX_RANK; rank++) high_sum += ldexp(counts[rank], -rank);
@@ -134,7 +142,7 @@ tr_code tr_hll_write(const tr_hll *hll, tr_buffer *bytes, tr_error *err) {
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* What the preamble says, checked. */
+/* The contents of the preamble, checked. */
 typedef struct hll_image {
   tr_bytes bytes;
   int lg_k, mode, type, lg_table;
@@ -185,7 +193,10 @@ static tr_code read_preamble(tr_bytes bytes, hll_image *image, tr_error *err) {
   return TR_OK;
 }
 
-/* `cells` of the image hold `count` coupons, all of them distinct; cells of 0 are free. */
+/*
+** Reads `cells` cells, which must hold `count` distinct coupons. In an updatable image a cell of 0
+** is free.
+*/
 static tr_code read_coupons(tr_hll *hll, const hll_image *image, size_t start, uint32_t cells,
                             uint32_t count, tr_error *err) {
   tr_code code = check_size(image, start + 4 * (uint64_t)cells, err);
@@ -230,7 +241,7 @@ static tr_code read_set(tr_hll *hll, const hll_image *image, tr_error *err) {
   return read_coupons(hll, image, SET_START, cells, count, err);
 }
 
-/* Reads the exceptions of HLL_4 over the registers, which hold EXCEPTION above the lowest. */
+/* Reads the exceptions of HLL_4 into the registers that wait for one. */
 static tr_code read_exceptions(tr_hll *hll, const hll_image *image, uint32_t marked, uint32_t cells,
                                tr_error *err) {
   const uint8_t *at = image->bytes.data + REGISTERS_START + ((size_t)1 << image->lg_k) / 2;
@@ -239,7 +250,7 @@ static tr_code read_exceptions(tr_hll *hll, const hll_image *image, uint32_t mar
     uint32_t pair = tr_load_u32(at), slot = pair & TR_HLL_ADDRESS_MASK,
              rank = pair >> TR_HLL_ADDRESS_BITS;
     if (pair == 0 && !image->is_compact) continue;
-    /* Each register that names an exception must get one, once. */
+    /* Each register that names an exception must get exactly one. */
     if (slot >> image->lg_k != 0 || rank < marker || hll->registers[slot] != TR_HLL_MAX_RANK + 1) {
       return tr_error_set(err, TR_CORRUPT, "HLL sketch: exception %u for register %u", rank, slot);
     }
@@ -251,7 +262,7 @@ static tr_code read_exceptions(tr_hll *hll, const hll_image *image, uint32_t mar
                       marked);
 }
 
-/* How many cells the exceptions of HLL_4 have; `rest` bytes are left for them. */
+/* How many cells the exceptions of HLL_4 have. `rest` bytes are left for them. */
 static tr_code count_exception_cells(const hll_image *image, size_t rest, uint32_t *cells,
                                      tr_error *err) {
   *cells = tr_load_u32(image->bytes.data + 36);
@@ -259,10 +270,7 @@ static tr_code count_exception_cells(const hll_image *image, size_t rest, uint32
   if (image->lg_table > image->lg_k) {
     return tr_error_set(err, TR_CORRUPT, "HLL sketch: 2^%d exceptions", image->lg_table);
   }
-  /*
-  ** An updatable image that has none keeps a table for them all the same, of a size it does not
-  ** say.
-  */
+  /* An updatable image without exceptions still has a table for them. It does not say how large. */
   *cells = *cells == 0 ? (uint32_t)(rest / 4) : UINT32_C(1) << image->lg_table;
   return TR_OK;
 }

@@ -1,8 +1,8 @@
 /*
 ** What hll.c, hll_image.c and approx_count_distinct.c share.
 **
-** A coupon is (rank << 26) | address, as DataSketches stores them. A rank is 1..63, so 0 is no
-** coupon. Register `address & (k-1)` holds the highest rank of its coupons, 0 if it has none.
+** A coupon is (rank << 26) | address, as DataSketches stores them. A rank is 1..63, so no coupon is
+** 0. Register `address & (k - 1)` holds the highest rank of its coupons, or 0 if it has none.
 */
 #ifndef TR_COMBINE_HLL_INSIDE_H
 #define TR_COMBINE_HLL_INSIDE_H
@@ -14,10 +14,10 @@
 #define TR_HLL_ADDRESS_MASK ((UINT32_C(1) << TR_HLL_ADDRESS_BITS) - 1)
 #define TR_HLL_MAX_RANK 63
 #define TR_HLL_HASH_SEED 9001
-/* In images, this many coupons are no list any more. */
+/* From this many coupons on, an image that we write has a set instead of a list. */
 #define TR_HLL_LIST_CAPACITY 8
 
-/* How many coupons a sketch keeps before it turns to registers; DataSketches' own limits. */
+/* How many coupons a sketch has before it turns to registers. DataSketches has the same limits. */
 uint32_t tr_hll_coupon_limit(int lg_k);
 
 static inline int tr_hll_leading_zeros(uint64_t x) {
@@ -40,7 +40,7 @@ static inline uint32_t tr_hll_coupon_of_u64(uint64_t x) {
   return tr_hll_coupon_of_hash(tr_hash128_of_u64(x, TR_HLL_HASH_SEED));
 }
 
-/* 0 for NULL. */
+/* The coupon of a value; 0 for NULL. */
 uint32_t tr_hll_coupon_of(const tr_value *value);
 
 /* Adds a coupon that is not 0. TR_NO_MEMORY: not added. */
@@ -55,7 +55,7 @@ static inline void tr_hll_raise_register(tr_hll *hll, uint32_t coupon) {
   if (hll->registers[slot] < rank) hll->registers[slot] = rank;
 }
 
-/* Adds a coupon where that takes no memory: 1, or 0 where it may. */
+/* Adds a coupon if that takes no memory. 1: added. 0: it may take memory. */
 static inline int tr_hll_add_coupon_in_place(tr_hll *hll, uint32_t coupon) {
   if (hll->registers == NULL) return tr_hll_has_coupon(hll, coupon);
   hll->hip = 0;
@@ -63,10 +63,10 @@ static inline int tr_hll_add_coupon_in_place(tr_hll *hll, uint32_t coupon) {
   return 1;
 }
 
-/* Whether a maker's own estimate can be one of these registers. */
+/* Whether these registers can have the estimate `hip` of their maker. */
 int tr_hll_is_plausible(const tr_hll *hll, double hip);
 
-/* Makes registers, from coupons if there are any. TR_NO_MEMORY leaves all as it was. */
+/* Makes registers, from the coupons if there are any. TR_NO_MEMORY: nothing changed. */
 tr_code tr_hll_turn_to_registers(tr_hll *hll, tr_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
-** KLL as kll.h describes it: batch -> input -> levels.
+** KLL, as kll.h describes it. Values go from the batch to the input to the levels.
 **
 ** Invariants:  the values of batch have weight 1, of input 2^lg_block, of levels[h] 2^h;
 **              weights of input and levels sum to `count`;  levels are sorted;
@@ -19,8 +19,8 @@
 /* --- coins -------------------------------------------------------------------------------- */
 
 /*
-** Makes what `seed` stands for part of the state of the coins, and of all that are tossed from now
-** on. The state is never 0, where xorshift would stay.
+** Mixes `seed` into the state of the coins, so that all later coins depend on it. The state is
+** never 0, because xorshift would stay there.
 */
 void tr_kll_stir(tr_kll *kll, uint64_t seed) {
   uint8_t bytes[16];
@@ -40,7 +40,7 @@ static uint64_t next_random(tr_kll *kll) {
   return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* 0 or 1: at each level every other coin is the opposite of the one before. */
+/* 0 or 1. At each level every other coin is the opposite of the one before. */
 static uint32_t next_coin(tr_kll *kll, int level) {
   uint64_t bit = UINT64_C(1) << level;
   kll->coins ^= (kll->paired & bit) != 0 || next_random(kll) >> 63 != 0 ? bit : 0;
@@ -50,7 +50,7 @@ static uint32_t next_coin(tr_kll *kll, int level) {
 
 /* --- memory ------------------------------------------------------------------------------- */
 
-/* Grows an array to `needed` items, each in so many slots. */
+/* Grows an array to `needed` items, with `slots` slots for each. */
 static tr_code grow(tr_kll *kll, tr_kll_item **items, uint32_t *capacity, size_t needed,
                     size_t slots, tr_error *err) {
   if (needed <= *capacity) return TR_OK;
@@ -76,7 +76,7 @@ tr_code tr_kll_reserve(tr_kll *kll, int height, size_t more, tr_error *err) {
   tr_kll_level *level = &kll->levels[height];
   size_t needed = level->count + more;
   if (needed <= level->capacity) return TR_OK;
-  /* Some air above, so that a level that keeps growing is not moved each time. */
+  /* Some room more, so that a growing level is not moved each time. */
   return grow(kll, &level->items, &level->capacity, needed + needed / 4, 1, err);
 }
 
@@ -127,7 +127,7 @@ size_t tr_kll_heap_size(const tr_kll *kll) {
 
 /* How many values a level may hold before it is compacted. */
 static uint32_t level_capacity(int k, int level_count, int height) {
-  /* k * (2/3)^depth, rounded; beyond 30 levels down that is below the minimum for every k. */
+  /* k * (2/3)^depth, rounded. From depth 31 on this is below the minimum for every k. */
   int depth = level_count - 1 - height;
   if (depth > 30) return TR_KLL_LEAST_LEVEL;
   uint64_t power = 1;
@@ -143,8 +143,8 @@ uint32_t tr_kll_capacity(int k, int level_count) {
 }
 
 /*
-** Moves every other one of `count` sorted items to the level above theirs and drops the rest. Of an
-** odd number the first stays: it is put in front, and the count left returned through `left`.
+** Moves every other one of `count` sorted items of level `height` to the level above, and drops the
+** rest. If the count is odd, items[0] stays, and `*left` is 1; else it is 0.
 */
 static tr_code promote(tr_kll *kll, tr_kll_item *items, uint32_t count, int height, uint32_t *left,
                        tr_error *err) {
@@ -160,8 +160,8 @@ static tr_code promote(tr_kll *kll, tr_kll_item *items, uint32_t count, int heig
 }
 
 /*
-** Compacts one level. Levels fill in turn, so it gives its memory back, or all would stay at their
-** peak; only an odd value is left, in a small array.
+** Compacts one level. Levels fill one after another. So a compacted level gives back its memory, or
+** all would stay at their peak. If one value is left, it is in a small array.
 */
 static tr_code compact_level(tr_kll *kll, int height, tr_error *err) {
   tr_kll_item *items = kll->levels[height].items, *small = NULL;
@@ -171,7 +171,7 @@ static tr_code compact_level(tr_kll *kll, int height, tr_error *err) {
     if (code != TR_OK) return code;
   }
   tr_code code = promote(kll, items, count, height, &left, err);
-  /* promote may have moved the levels themselves, to have one more. */
+  /* promote may have moved the array of levels to add one. */
   tr_kll_level *level = &kll->levels[height];
   if (code == TR_OK) {
     if (left > 0) small[0] = items[0];
@@ -185,7 +185,7 @@ static tr_code compact_level(tr_kll *kll, int height, tr_error *err) {
   return code;
 }
 
-/* Compacts levels, the lowest full one first, until there are at most as many values as allowed. */
+/* Compacts levels, always the lowest full one, until there are no more values than allowed. */
 static tr_code compact_levels(tr_kll *kll, tr_error *err) {
   for (;;) {
     uint32_t total = 0;
@@ -201,9 +201,10 @@ static tr_code compact_levels(tr_kll *kll, tr_error *err) {
 }
 
 /*
-** The sampler's blocks for `count` values: w = 2 * count / k^2, a power of two. Drawing one value
-** of each block of w adds at most count * w / 4 = (0.7 * count / k)^2 to the variance of a rank,
-** where compaction has (0.36 * count / k)^2 of it.
+** The size of the sampler's blocks for `count` values: the greatest power of two w <= 2 * count /
+** k^2. Drawing one value of each block of w adds at most count * w / 4 = (0.7 * count / k)^2 to the
+** variance of a rank. Compaction alone has (0.36 * count / k)^2. Together that is a standard
+** deviation of at most 0.8 * count / k; six of them are below tr_kll_rank_error.
 */
 static int lg_block_for(uint64_t count, int k) {
   double most = 2 * (double)count / ((double)k * k);
@@ -215,7 +216,8 @@ static int lg_block_for(uint64_t count, int k) {
 /* Sorts the input and moves half of it to the level above its own. */
 static tr_code compact_input(tr_kll *kll, tr_error *err) {
   uint32_t left = 0;
-  tr_code code = tr_kll_reserve(kll, kll->lg_block, 1, err); /* for the odd one, below */
+  /* For the item that is left if the count is odd. */
+  tr_code code = tr_kll_reserve(kll, kll->lg_block, 1, err);
   if (code != TR_OK) return code;
   tr_kll_sort(kll, kll->input, kll->input_count, kll->input + kll->input_capacity);
   code = promote(kll, kll->input, kll->input_count, kll->lg_block, &left, err);
@@ -227,7 +229,7 @@ static tr_code compact_input(tr_kll *kll, tr_error *err) {
   return compact_levels(kll, err);
 }
 
-/* Makes room for `more` values in the input: up to k of them, or as many as come at once. */
+/* Makes room for `more` values in the input. It holds at most k, or as many as come at once. */
 static tr_code reserve_input(tr_kll *kll, uint32_t more, tr_error *err) {
   uint32_t most = kll->k > more ? kll->k : more;
   if (kll->input_count + more > most) {
@@ -237,13 +239,13 @@ static tr_code reserve_input(tr_kll *kll, uint32_t more, tr_error *err) {
   uint32_t needed = kll->input_count + more, doubled = kll->input_capacity * 2;
   if (needed <= kll->input_capacity) return TR_OK;
   if (doubled > most) doubled = most;
-  /* Twice as many slots: the second half is where sorting works. */
+  /* Twice as many slots, because sorting needs the second half. */
   return grow(kll, &kll->input, &kll->input_capacity, needed > doubled ? needed : doubled, 2, err);
 }
 
 /* --- adding ------------------------------------------------------------------------------- */
 
-/* Makes `*extreme` a copy of `item`; the old one goes unless it is the first. */
+/* Replaces `*extreme` by a copy of `item`. The old one is released unless this is the first. */
 static tr_code set_extreme(tr_kll *kll, tr_kll_item *extreme, tr_kll_item item, int is_first,
                            tr_error *err) {
   if (kll->kind == TR_KLL_TEXT && !kll->is_borrowing) {
@@ -255,7 +257,7 @@ static tr_code set_extreme(tr_kll *kll, tr_kll_item *extreme, tr_kll_item item, 
   return TR_OK;
 }
 
-/* Widens minimum and maximum to take in two items. */
+/* Widens minimum and maximum to include two items. */
 static tr_code widen(tr_kll *kll, tr_kll_item low, tr_kll_item high, tr_error *err) {
   tr_code code = TR_OK;
   int is_first = !kll->has_extremes;
@@ -286,7 +288,7 @@ static void find_extremes(const tr_kll *kll, const tr_kll_item *items, size_t co
   }
 }
 
-/* Draws one of each block of the batch into the input, which has room. */
+/* Draws one value of each block of the batch into the input, which must have room. */
 static void sample_batch(tr_kll *kll) {
   uint32_t block = UINT32_C(1) << kll->lg_block;
   for (uint32_t start = 0; start < kll->batch_count; start += block) {
@@ -300,7 +302,7 @@ static void sample_batch(tr_kll *kll) {
   }
 }
 
-/* Takes a full batch into the input. */
+/* Moves a full batch into the input. */
 static tr_code take_batch(tr_kll *kll, tr_error *err) {
   tr_kll_item low, high;
   tr_code code = reserve_input(kll, TR_KLL_BATCH >> kll->lg_block, err);
@@ -338,7 +340,7 @@ static void keys_to_real(tr_kll_item *items, size_t count) {
   for (size_t i = 0; i < count; i++) items[i].key = tr_kll_key_of_real((double)items[i].key);
 }
 
-/* From INTEGER to REAL; rounding keeps the order. */
+/* Converts from INTEGER to REAL. Rounding keeps the order. */
 static void convert_to_real(tr_kll *kll) {
   keys_to_real(kll->batch, kll->batch_count);
   keys_to_real(kll->input, kll->input_count);
@@ -375,7 +377,7 @@ uint64_t tr_kll_count(const tr_kll *kll) {
 
 /* --- merging ------------------------------------------------------------------------------ */
 
-/* Copies items of `other` to `to` as items of `kll`. On failure none are kept. */
+/* Copies items of `other` to `to` as items of `kll`. After a failure none are kept. */
 static tr_code copy_items(tr_kll *kll, const tr_kll *other, const tr_kll_item *items, size_t count,
                           tr_kll_item *to, tr_error *err) {
   if (count == 0) return TR_OK;
@@ -394,7 +396,7 @@ static tr_code copy_items(tr_kll *kll, const tr_kll *other, const tr_kll_item *i
   return TR_OK;
 }
 
-/* Merges sorted items of `other` into a level, and counts them. */
+/* Merges sorted items of `other` into a level, and adds them to the count. */
 static tr_code merge_run(tr_kll *kll, const tr_kll *other, const tr_kll_item *run, uint32_t count,
                          int height, tr_error *err) {
   if (count == 0) return TR_OK;
@@ -411,7 +413,7 @@ static tr_code merge_run(tr_kll *kll, const tr_kll *other, const tr_kll_item *ru
   return code;
 }
 
-/* Merges unsorted items of `other` into a level, and counts them. */
+/* Merges unsorted items of `other` into a level, and adds them to the count. */
 static tr_code merge_unsorted(tr_kll *kll, const tr_kll *other, const tr_kll_item *items,
                               uint32_t count, int height, tr_error *err) {
   if (count == 0) return TR_OK;
@@ -424,7 +426,7 @@ static tr_code merge_unsorted(tr_kll *kll, const tr_kll *other, const tr_kll_ite
   return code;
 }
 
-/* Adds values of `other` of weight 1. */
+/* Adds values of `other` that have weight 1. */
 static tr_code merge_single(tr_kll *kll, const tr_kll *other, const tr_kll_item *items,
                             uint32_t count, tr_error *err) {
   tr_code code = TR_OK;
@@ -439,8 +441,8 @@ static tr_code merge_single(tr_kll *kll, const tr_kll *other, const tr_kll_item 
 }
 
 /*
-** The other's input joins ours if its values weigh the same, goes through our sampler if they are
-** single ones, and else to a level.
+** Merges the input of `other`. If its values have the same weight as those of our input, they join
+** it. If they have weight 1, they go through our sampler. Otherwise they go to a level.
 */
 static tr_code merge_input(tr_kll *kll, const tr_kll *other, tr_error *err) {
   uint32_t count = other->input_count;
@@ -449,7 +451,7 @@ static tr_code merge_input(tr_kll *kll, const tr_kll *other, tr_error *err) {
     tr_code code = reserve_input(kll, count, err);
     if (code != TR_OK) return code;
   }
-  /* Making room may have made the blocks larger. */
+  /* Making room may have made the blocks larger, so check again. */
   if (kll->lg_block == other->lg_block && count <= kll->k) {
     tr_kll_item *end = kll->input + kll->input_count;
     tr_code code = copy_items(kll, other, other->input, count, end, err);
@@ -510,15 +512,15 @@ static tr_code move_to_input(tr_kll *kll, tr_kll_level *level, tr_error *err) {
 }
 
 /*
-** An image has batch and input among the levels; back where they were, they are compacted in bulk
-** as before, however often a sketch is stored.
+** In an image the batch and the input are part of the levels. They go back to where they were, so
+** that many values are compacted at once, however often a sketch is stored.
 */
 tr_code tr_kll_resume(tr_kll *kll, int k, tr_error *err) {
   kll->k = (uint16_t)k;
   if (kll->level_count == 0) return TR_OK;
   int lg_block = lg_block_for(kll->count, k);
   tr_kll_level *lowest = &kll->levels[0];
-  uint32_t room = lg_block == 0 ? (uint32_t)k : 0; /* of the input, for values of weight 1 */
+  uint32_t room = lg_block == 0 ? (uint32_t)k : 0; /* for values of weight 1 in the input */
   uint32_t over = lowest->count > room ? lowest->count - room : 0;
   tr_code code = over < TR_KLL_BATCH ? move_to_batch(kll, lowest, over, err) : TR_OK;
   if (code != TR_OK) return code;

@@ -1,12 +1,18 @@
 /*
-** Bytes of KLL sketches, as Apache DataSketches stores them.
+** The bytes of KLL sketches, as Apache DataSketches stores them. All numbers are little-endian.
 **
-** Little-endian: 0 preamble length in ints, 1 serial version, 2 family, 3 flags, 4 k (two bytes), 6
-** m (the least capacity of a level), 7 unused. An empty sketch ends here; a single value follows at
-** 8 (serial version 2). Else: 8 count, 16 smallest k merged, 18 number of levels, 19 unused, from
-** 20 one offset (four bytes) for each level: where its first item stands among as many slots as the
-** levels may hold together; the free slots in front are not stored. Then minimum, maximum, items,
-** the lowest level first.
+**    0  length of the preamble in ints     8  count
+**    1  serial version                    16  smallest k merged (two bytes)
+**    2  family                            18  number of levels
+**    3  flags                             19  unused
+**    4  k (two bytes)                     20  one offset (four bytes) for each level, then minimum,
+**    6  m (least capacity of a level)         maximum, items
+**    7  unused
+**
+** An empty sketch ends at 8. A sketch of one value has it at 8 (serial version 2). The offset of a
+** level is where its first item is in an array of as many slots as all levels together may hold;
+** the free slots at the front of that array are not stored. The items of the lowest level come
+** first.
 */
 #include "combine/kll_inside.h"
 
@@ -30,7 +36,7 @@
 #define FLAG_LEVEL_ZERO_SORTED 2
 #define FLAG_SINGLE 4
 
-/* How the items of an image stand; fixed_size 0: a length of four bytes, then as many. */
+/* The form of the items of an image. fixed_size 0: a length of four bytes, then so many bytes. */
 static const struct {
   size_t fixed_size;
   tr_kll_kind kind;
@@ -110,7 +116,7 @@ tr_code tr_kll_write(const tr_kll *kll, tr_kll_items items, tr_buffer *bytes, tr
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* What is left of an image, and how its items stand. */
+/* The unread rest of an image, and the form of its items. */
 typedef struct source {
   tr_bytes rest;
   tr_kll_items items;
@@ -142,7 +148,7 @@ static double load_float(const uint8_t *at) {
   return (double)single;
 }
 
-/* A value of the image; text is a view of it. */
+/* Takes a value from the image. Text is a view of it. */
 static tr_code take_value(source *from, const char *what, tr_value *value, tr_error *err) {
   *value = (tr_value){.type = TR_TEXT};
   if (from->items == TR_KLL_STRING) return take_text(from, what, &value->bytes, err);
@@ -169,7 +175,7 @@ static tr_code take_item(tr_kll *kll, source *from, const char *what, tr_kll_ite
   return TR_OK;
 }
 
-/* The items of a level, into the level; what was read before a failure is the level's. */
+/* Takes the items of a level. After a failure the level has those that were read before. */
 static tr_code take_level(tr_kll *kll, source *from, int height, uint32_t count, tr_error *err) {
   size_t least = layouts[from->items].fixed_size == 0 ? 4 : layouts[from->items].fixed_size;
   if (count > from->rest.size / least) return cut_short("items", err);
@@ -183,8 +189,8 @@ static tr_code take_level(tr_kll *kll, source *from, int height, uint32_t count,
 }
 
 /*
-** Brings a level into our order. Numbers above level 0 are in it; text may have been compared in
-** another way by its maker.
+** Brings a level into our order. Its numbers must already be in order, except those of an unsorted
+** level 0. Its texts may have been compared in another way by the maker of the image.
 */
 static tr_code order_level(tr_kll *kll, int height, int is_sorted, tr_error *err) {
   tr_kll_level *level = &kll->levels[height];
@@ -203,7 +209,7 @@ static tr_code order_level(tr_kll *kll, int height, int is_sorted, tr_error *err
   return TR_OK;
 }
 
-/* Numbers lie within minimum and maximum; of text we cannot know by which order. */
+/* Numbers must be between minimum and maximum. The order of texts may be another one than ours. */
 static tr_code check_extremes(const tr_kll *kll, tr_error *err) {
   if (kll->kind == TR_KLL_TEXT) return TR_OK;
   for (int h = 0; h < kll->level_count; h++) {
@@ -218,9 +224,9 @@ static tr_code check_extremes(const tr_kll *kll, tr_error *err) {
 }
 
 /*
-** An image does not say how wide its items are, but its size does. And 32-bit integers up to 2^23
-** are, as floats, numbers smaller than any that a float has all its digits for; negative ones are
-** NaN.
+** An image does not say how wide its items are, but its size shows it. Integers of 32 bits have the
+** width of floats. But read as floats, those up to 2^23 are below the smallest normal float, and
+** negative ones are NaN.
 */
 static tr_code check_width(const source *from, uint64_t item_count, tr_error *err) {
   size_t size = layouts[from->items].fixed_size, other = 12 - size;
@@ -267,7 +273,7 @@ static tr_code read_single(tr_kll *kll, source *from, tr_error *err) {
 }
 
 /*
-** The number of items of each level, from the offsets, which must be in order and within `slots`.
+** The number of items of each level, from the offsets. These must be in order and within `slots`.
 */
 static tr_code take_counts(source *from, int level_count, uint32_t slots, uint32_t *counts,
                            tr_error *err) {
@@ -385,8 +391,10 @@ tr_code tr_kll_read(tr_kll *kll, tr_kll_items items, tr_bytes bytes, tr_error *e
     tr_kll_free(kll);
     return code;
   }
-  /* An image has no coins. With those of a new sketch each store would begin them again, and a total
-     that is stored every day would round the same way every day. */
+  /*
+  ** An image has no coins. If each sketch that is read began with the same ones, a total that is
+  ** stored every day would be rounded the same way every day.
+  */
   tr_kll_stir(kll, tr_hash128_of(bytes, 0).high);
   return TR_OK;
 }

@@ -1,6 +1,5 @@
 /*
-** The items of a KLL sketch: comparing, sorting, merging. Numbers and texts share all of kll.c but
-** this.
+** The items of a KLL sketch: comparing, sorting and merging. Only here do numbers and texts differ.
 */
 #include "combine/kll_inside.h"
 
@@ -8,7 +7,7 @@
 
 #include "base/memory.h"
 
-/* A text, and its first eight bytes as a number, which decide most comparisons. */
+/* A text. Its first eight bytes, as a number, decide most comparisons. */
 struct tr_kll_text {
   uint64_t prefix;
   size_t size;
@@ -44,8 +43,8 @@ int tr_kll_compare(const tr_kll *kll, tr_kll_item a, tr_kll_item b) {
 }
 
 /*
-** Merging numbers is written without a branch that could be guessed wrong: the smaller one is
-** taken, and of the two positions one is counted up by the comparison, the other follows from it.
+** Merges numbers without a branch that could be mispredicted. The smaller number is taken. The
+** comparison advances the position in `a`, and the position in `b` follows from it.
 */
 static void merge_numbers(const tr_kll_item *a, size_t a_count, const tr_kll_item *b,
                           size_t b_count, tr_kll_item *to) {
@@ -61,10 +60,9 @@ static void merge_numbers(const tr_kll_item *a, size_t a_count, const tr_kll_ite
 }
 
 /*
-** The same for two runs of one length that lie one behind the other, in steps: step i takes the
-** i-th item from the low end and the i-th from the high end. Each step depends on the one before;
-** that there are two chains, and four where two pairs of runs are merged at once, keeps the
-** processor busy.
+** The same for two adjacent runs of equal length. Step i takes the i-th item from the low end and
+** the i-th item from the high end. Each step depends on the one before. Two such chains at once, or
+** four when two pairs of runs are merged together, keep the processor busy.
 */
 static inline void merge_step(const tr_kll_item *run, size_t half, size_t i, size_t *low_from_a,
                               size_t *high_from_b, tr_kll_item *to) {
@@ -98,7 +96,7 @@ static inline void order_pair(int64_t *low, int64_t *high) {
   *high = x < y ? y : x;
 }
 
-/* Sorts eight numbers with a network of 19 comparisons (the fewest there can be). */
+/* Sorts eight numbers with a network of 19 comparisons, the fewest possible. */
 static void sort_eight(tr_kll_item *items) {
   int64_t x[8];
   for (int i = 0; i < 8; i++) x[i] = items[i].key;
@@ -171,10 +169,7 @@ void tr_kll_sort(const tr_kll *kll, tr_kll_item *items, size_t count, tr_kll_ite
   }
 }
 
-/*
-** Merges `count` items of a sorted run, every `stride`-th, into a level that has room for them,
-** from the highest down.
-*/
+/* Works from the highest item down, so that no item of the level is overwritten. */
 void tr_kll_merge_into_level(const tr_kll *kll, tr_kll_level *level, const tr_kll_item *run,
                              size_t stride, size_t count) {
   tr_kll_item *old = level->items + level->count, *to = old + count;

@@ -1,5 +1,5 @@
 /*
-** What is in a KLL sketch: all retained values in order, with their weights.
+** Views of a KLL sketch: all retained values in order, with their weights.
 */
 #include "combine/kll_inside.h"
 
@@ -15,7 +15,10 @@ tr_value tr_kll_value(const tr_kll *kll, tr_kll_item item) {
   }
 }
 
-/* Merges a sorted run of one weight into the view's sorted entries; `scratch` is as large. */
+/*
+** Merges a sorted run, whose items have one weight, into the sorted entries of the view. `scratch`
+** is as large as these.
+*/
 static void merge_into_view(const tr_kll *kll, tr_kll_view *view, tr_kll_entry *scratch,
                             const tr_kll_item *run, size_t count, uint64_t weight) {
   const tr_kll_item *end = run + count;
@@ -39,7 +42,9 @@ tr_code tr_kll_view_of(const tr_kll *kll, tr_kll_view *view, tr_error *err) {
   size_t total = (size_t)kll->batch_count + kll->input_count;
   for (int h = 0; h < kll->level_count; h++) total += kll->levels[h].count;
   if (total == 0) return TR_OK;
-  /* One block: the entries, as many for merging, then loose items and as many for sorting. */
+  /*
+  ** One block: the entries, as many again for merging, the loose items, as many again for sorting.
+  */
   view->entries = tr_malloc(total * 2 * sizeof *view->entries + loose * 2 * sizeof(tr_kll_item));
   if (view->entries == NULL) return tr_error_no_memory(err);
   tr_kll_entry *scratch = view->entries + total;

@@ -1,11 +1,14 @@
-/* Accounts take a little ahead from the budget, so that threads seldom meet there. */
+/*
+** Accounts take a little more from the budget than they need, so that threads seldom contend for
+** it.
+*/
 #include "combine/memory_budget.h"
 
-/* The part of a limit that an account may have in hand. */
+/* An account may hold this part of the limit in advance. */
 #define LEASES_OF_LIMIT 8192
 #define LEAST_LEASE 1024
 
-/* 1 if the budget has it. */
+/* 1 if the budget has so much left, else 0. */
 static int lease(tr_memory_budget *budget, uint64_t size) {
   uint64_t leased = atomic_load_explicit(&budget->leased, memory_order_relaxed);
   do {

@@ -1,5 +1,5 @@
 /*
-** Schoolbook arithmetic on digits of 32 bits: numbers here have a few digits in all but the wildest
+** Schoolbook arithmetic with digits of 32 bits. Numbers here have a few digits in all but extreme
 ** cases. Division is Knuth's algorithm D.
 */
 #include "combine/natural.h"
@@ -93,7 +93,7 @@ void tr_natural_multiply(const tr_natural *a, const tr_natural *b, tr_natural *p
   trim(product);
 }
 
-/* Returns the remainder. */
+/* Divides `n` and returns the remainder. */
 static uint32_t divide_by_digit(tr_natural *n, uint32_t divisor) {
   uint64_t rest = 0;
   for (int i = n->count - 1; i >= 0; i--) {
@@ -106,9 +106,9 @@ static uint32_t divide_by_digit(tr_natural *n, uint32_t divisor) {
 }
 
 /*
-** One step of algorithm D: the quotient's digit of the `size` + 1 digits at `rest`, of which its
-** multiple of the divisor is taken away. The divisor's highest bit is 1, so that the first guess,
-** from the two highest digits and corrected by the third, is at most one too large.
+** One step of algorithm D. Divides the `size` + 1 digits at `rest`, returns the digit of the
+** quotient and subtracts that multiple of the divisor. The highest bit of the divisor is 1. So a
+** guess from the two highest digits, corrected by the third, is at most one too large.
 */
 static uint32_t divide_step(uint32_t *rest, const uint32_t *divisor, int size) {
   uint64_t top = (uint64_t)rest[size] << 32 | rest[size - 1];
@@ -147,7 +147,7 @@ int tr_natural_divide(tr_natural *n, const tr_natural *by) {
   tr_natural divisor = *by, rest = *n;
   int shift = 32 - bits_of(by->digits[by->count - 1]);
   tr_natural_shift_left(&divisor, shift);
-  tr_natural_shift_left(&rest, shift); /* with a 0 above, if it has no more digits than n */
+  tr_natural_shift_left(&rest, shift); /* has a highest digit of 0 if no bit moved into it */
   int steps = n->count - divisor.count;
   for (int i = steps; i >= 0; i--) {
     n->digits[i] = divide_step(rest.digits + i, divisor.digits, divisor.count);
@@ -187,8 +187,8 @@ void tr_natural_decimal(const tr_natural *n, char text[41]) {
 }
 
 /*
-** The highest `bits` (at most 64) bits of n, of which it has at least as many; *has_rest becomes 1
-** if any below them is 1.
+** The highest `bits` (at most 64) bits of n, which must have so many. Sets `*has_rest` to 1 if any
+** bit below them is 1.
 */
 static uint64_t highest_bits(const tr_natural *n, int bits, int *has_rest) {
   int below = tr_natural_bits(n) - bits;
@@ -199,11 +199,12 @@ static uint64_t highest_bits(const tr_natural *n, int bits, int *has_rest) {
   return high.count > 1 ? (uint64_t)high.digits[1] << 32 | low : low;
 }
 
-/* m * 2^exponent, m of at most 64 bits, with a rest below, to the nearest double, ties to even. */
+/* Rounds m * 2^exponent, or a little more if `has_rest`, to the nearest double, ties to even. */
 static double round_small(uint64_t m, int has_rest, int exponent) {
   int bits = m == 0 ? 0 : m >> 32 != 0 ? 32 + bits_of((uint32_t)(m >> 32)) : bits_of((uint32_t)m);
   int kept = 53;
-  if (exponent + bits - kept < -1074) kept = exponent + bits + 1074; /* fewer below 2^-1022 */
+  /* Subnormal numbers have fewer bits. */
+  if (exponent + bits - kept < -1074) kept = exponent + bits + 1074;
   if (kept < 0) return 0;
   int dropped = bits - kept;
   if (dropped > 0) {
@@ -227,7 +228,7 @@ double tr_natural_round(const tr_natural *n, int has_rest, int exponent) {
   return round_small(m, has_rest, exponent + bits - 64);
 }
 
-/* a * a compared with high * 2^64 + low. <0, 0, >0. */
+/* Compares a * a with high * 2^64 + low: <0, 0, >0. */
 static int compare_square(uint64_t a, uint64_t high, uint64_t low) {
   uint64_t top = a >> 32, bottom = a & UINT32_MAX;
   uint64_t middle = top * bottom, square_low = bottom * bottom;
@@ -240,7 +241,9 @@ static int compare_square(uint64_t a, uint64_t high, uint64_t low) {
 
 double tr_natural_round_root(const tr_natural *n, int has_rest, int exponent) {
   if (n->count == 0) return 0;
-  /* 107 or 108 bits, times an even power of two: the root of the whole part has 54 bits. */
+  /*
+  ** Scales n to 107 or 108 bits with an even exponent. The whole part of the root then has 54 bits.
+  */
   tr_natural square = *n;
   int shift = 108 - tr_natural_bits(n);
   if ((exponent - shift) % 2 != 0) shift--;

@@ -1,6 +1,6 @@
 /*
-** Rankings: a binary heap of at most n tuples whose root comes last in order, so that most inputs
-** are refused by one comparison with it.
+** Rankings: a binary heap of at most n tuples. Its root is the last tuple in order, so one
+** comparison with it is enough to refuse most inputs.
 */
 #include "combine/ranking.h"
 
@@ -11,7 +11,7 @@
 #include "combine/codec.h"
 #include "combine/held_value.h"
 
-/* A heap begins with this many tuples. */
+/* The first capacity of a heap, in tuples. */
 #define FIRST_CAPACITY 4
 
 static tr_value *tuples_of(tr_ranking *ranking) {
@@ -82,7 +82,7 @@ static tr_code hold_tuple(tr_value *held, const tr_value *tuple, int width, tr_e
   return TR_OK;
 }
 
-/* Makes room for one more tuple, of at most n. */
+/* Makes room for one more tuple. The capacity is at most n. */
 static tr_code grow(tr_ranking *ranking, tr_ranking_order order, int64_t n, tr_error *err) {
   size_t capacity = ranking->capacity == 0 ? 1 : ranking->capacity;
   if (ranking->count < capacity) return TR_OK;
@@ -102,8 +102,8 @@ static tr_code grow(tr_ranking *ranking, tr_ranking_order order, int64_t n, tr_e
 }
 
 /*
-** Whether a tuple comes behind the last of a full ranking; numbers of one type need no calls to
-** tell.
+** Whether a tuple comes after the last one of a full ranking. Different numbers of one type are
+** compared without a call.
 */
 static inline int is_refused(tr_ranking_order order, const tr_value *tuple, const tr_value *last) {
   if (tuple->type == last->type && tuple->type == TR_REAL && tuple->real != last->real) {
@@ -154,8 +154,8 @@ tr_code tr_ranking_merge(tr_ranking *ranking, tr_ranking_order order, int64_t n,
 }
 
 /*
-** All tuples, the first in order first: a copy to be released with tr_free, whose values still
-** belong to the ranking. NULL if there are none.
+** Copies all tuples, the first in order first; NULL if there are none. The caller frees the array
+** with tr_free. The values in it still belong to the ranking.
 */
 static tr_code sorted_copy(const tr_ranking *ranking, tr_ranking_order order, tr_value **tuples,
                            tr_error *err) {
@@ -229,7 +229,8 @@ static tr_code take_tuple(tr_decoder *from, tr_ranking_order order, tr_value *tu
 }
 
 /*
-** Every value takes a byte at least, so that no more is allocated than a multiple of what is there.
+** Every value takes at least one byte, so no more is allocated than a multiple of the bytes that
+** are there.
 */
 static tr_code take_tuples(tr_ranking *ranking, tr_ranking_order order, int64_t n, tr_decoder *from,
                            tr_error *err) {

@@ -1,16 +1,16 @@
 /*
-** Bytes lie in one buffer, which may move as it grows; so values say where theirs begin in it as a
-** number, until the rows are asked for.
+** The bytes of all values are in one buffer, which may move when it grows. So until the rows are
+** asked for, a value has the offset of its bytes instead of their address.
 */
 #include "combine/row_batch.h"
 
 #include "base/memory.h"
 
-/* As many values as the first level of a processor's cache has room for. */
+/* So many values fit the first-level cache. */
 #define VALUES 1024
 #define LEAST_ROWS 8
 
-/* What a batch with a very long row took is not kept. */
+/* A larger buffer, from a very long row, is not kept. */
 #define MOST_BYTES_KEPT (16 * TR_ROW_BATCH_BYTES)
 
 tr_code tr_row_batch_init(tr_row_batch *batch, int width, int most, tr_error *err) {

@@ -1,13 +1,14 @@
 /*
-** Rows that were read and not yet taken: some hundreds of them, each of the same number of values.
+** Rows that were read but not yet processed: some hundreds of them, with the same number of values
+** each.
 **
-** Whoever reads rows one by one and can only say for all of them together whether they are his
-** collects them here; and taking many rows at once is cheaper than one by one. Bytes of text and
-** BLOBs are copied.
+** It is for a reader that gets rows one by one, but learns only later, for all of them together,
+** whether it may take them. Also, processing many rows at once is cheaper than one by one. The
+** bytes of text and BLOBs are copied.
 **
-**   tr_row_batch_init; for each row: tr_row_batch_next, fill its values (tr_row_batch_keep_bytes where
-**   they have bytes), batch.count++; when tr_row_batch_is_full: tr_row_batch_rows, use them,
-**   tr_row_batch_clear.
+**   tr_row_batch_init; for each row: tr_row_batch_next, fill its values (with
+**   tr_row_batch_keep_bytes for text and BLOBs), batch.count++; when tr_row_batch_is_full:
+**   tr_row_batch_rows, use them, tr_row_batch_clear.
 **
 ** Thread-safety: a batch belongs to one thread at a time.
 */
@@ -21,23 +22,21 @@ typedef struct tr_row_batch {
   int width;
   int count;
   int capacity;
-  int has_bytes; /* some values are texts or BLOBs */
+  int has_bytes; /* some values are text or BLOBs */
   tr_buffer bytes;
 } tr_row_batch;
 
-/*
-** An empty batch for at most `most` rows, or for fewer where rows are wide. TR_NO_MEMORY: all zero.
-*/
+/* An empty batch for at most `most` rows, or fewer if rows are wide. TR_NO_MEMORY: all zeros. */
 tr_code tr_row_batch_init(tr_row_batch *batch, int width, int most, tr_error *err);
 
-/* The values of the row that comes next; they are undefined. The batch is not full. */
+/* The values of the next row, which are undefined. The batch must not be full. */
 static inline tr_value *tr_row_batch_next(const tr_row_batch *batch) {
   return batch->values + (size_t)batch->count * (size_t)batch->width;
 }
 
 /*
-** Makes a copy of the bytes of a value of that next row, a text or a BLOB, which may then go; the
-** value can be read when tr_row_batch_rows was called. TR_NO_MEMORY.
+** Copies the bytes of a text or BLOB of the next row; the original may then go. The value can be
+** read only after tr_row_batch_rows. TR_NO_MEMORY.
 */
 tr_code tr_row_batch_keep_bytes(tr_row_batch *batch, tr_value *value, tr_error *err);
 
@@ -47,11 +46,14 @@ static inline int tr_row_batch_is_full(const tr_row_batch *batch) {
   return batch->count == batch->capacity || batch->bytes.size >= TR_ROW_BATCH_BYTES;
 }
 
-/* All rows, one behind the other, until the batch is cleared. To be called once for them. */
+/*
+** All rows, one after another. They are valid until the batch is cleared. To be called only once
+** before that.
+*/
 const tr_value *tr_row_batch_rows(tr_row_batch *batch);
 
 void tr_row_batch_clear(tr_row_batch *batch);
 
-void tr_row_batch_free(tr_row_batch *batch); /* all zero is fine */
+void tr_row_batch_free(tr_row_batch *batch); /* all zeros are fine */
 
 #endif

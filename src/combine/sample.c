@@ -1,15 +1,14 @@
 /*
-** sample(x, n, id) and sample(x, n): n of the values of x, each set of n rows being as likely as
-** any.
+** sample(x, n, id) and sample(x, n): n values of x. Each set of n rows is equally likely.
 **
-** Each row has a number that looks random, and the n rows with the lowest stay: among any rows, cut
-** in any way, these are the same. With `id`, what identifies a row, the number is a hash of it: the
-** sample is repeatable and does not depend on the order of rows or on the cut, and a larger n only
-** adds to it. Without, it is drawn.
+** Each row has a number that looks random, and the n rows with the lowest numbers stay. They are
+** the same for every order of the rows and every cut. With `id`, which identifies the row, the
+** number is a hash of it. Then the sample is repeatable, and a larger n only adds rows to it.
+** Without `id` the number is drawn at random.
 **
-** Rows whose x or id is NULL are ignored. Ids that are equal in SQL (1 and 1.0) hash alike; rows
-** with the same id are all candidates. The output is a JSON array in the order of the numbers,
-** which is no order of x.
+** Rows whose x or id is NULL are ignored. Ids that are equal in SQL (1 and 1.0) have the same hash.
+** All rows with the same id are candidates. The output is a JSON array in the order of the numbers,
+** which says nothing about x.
 **
 ** State: a ranking of numbers with x, and the generator. Bytes: the ranking.
 */
@@ -20,7 +19,7 @@
 #include "combine/functions.h"
 #include "combine/ranking.h"
 
-enum { N = 1, ID = 2 }; /* arguments */
+enum { N = 1, ID = 2 }; /* positions of arguments */
 
 typedef struct sample_state {
   tr_ranking ranking;
@@ -40,7 +39,7 @@ static uint64_t hash_of_number(uint64_t bits, tr_type type) {
   return tr_hash128_of((tr_bytes){bytes, sizeof bytes}, (uint64_t)type).low;
 }
 
-/* The hash of a value is part of what a sample is: it must never change. */
+/* The hash decides what is in a sample, so it must never change. */
 static uint64_t hash_of(const tr_value *id) {
   if (id->type >= TR_TEXT) return tr_hash128_of(id->bytes, (uint64_t)id->type).low;
   if (id->type == TR_INTEGER) return hash_of_number((uint64_t)id->integer, TR_INTEGER);
@@ -51,7 +50,7 @@ static uint64_t hash_of(const tr_value *id) {
   return hash_of_number(bits, TR_REAL);
 }
 
-/* SplitMix64 (Steele, Lea, Flood, 2014), begun at a place of 64 random bits. */
+/* SplitMix64 (Steele, Lea, Flood, 2014), started with 64 random bits. */
 static tr_code draw(const tr_combine *combine, sample_state *state, uint64_t *number,
                     tr_error *err) {
   if (!state->is_seeded) {

@@ -1,6 +1,7 @@
 /*
-** Which function's state goes to which form of sketch, in one table. Sketches from outside have
-** parameters of their own, so they are read beside the state and merged into it.
+** Converts the states of functions to sketches and back; one table says which state has which form.
+** Sketches from outside have their own parameters. So they are read into a sketch of their own,
+** which is then merged into the state.
 */
 #include "combine/sketch.h"
 
@@ -43,8 +44,9 @@ static tr_code write_kll(const void *state, tr_buffer *sketch, tr_error *err) {
 }
 
 /*
-** A sketch of the k that we store is taken over with all that it holds: merged into ours, of half
-** that k, it would be compacted. (An empty one does not say that numbers are REAL.)
+** A sketch with the k that our images declare replaces ours, so that nothing is lost: merged into
+** ours, which has half that k, it would be compacted. (An empty one is merged. It must not turn the
+** numbers into REALs.)
 */
 static tr_code read_kll(int items, tr_bytes sketch, void *state, tr_error *err) {
   tr_quantiles *quantiles = state;
@@ -95,7 +97,7 @@ static tr_code read_frequent(int items, tr_bytes sketch, void *state, tr_error *
 struct tr_sketch_kind {
   const char *name;
   const tr_combine_fn *fn;
-  int items; /* how they are stored: tr_kll_items or tr_frequent_class */
+  int items; /* their form: tr_kll_items or tr_frequent_class */
   tr_code (*read)(int items, tr_bytes sketch, void *state, tr_error *err);
   tr_code (*write)(const void *state, tr_buffer *sketch, tr_error *err);
 };

@@ -92,7 +92,7 @@ static tr_code extract_sum(const tr_combine *combine, const void *state, tr_comb
   const sum_state *s = state;
   if (s->count == 0) return TR_OK;
   if (s->reals == 0 && tr_exact_sum_is_int64(&s->sum)) {
-    /* member by member: copying a whole struct would wait until its members have been stored */
+    /* Member by member: copying a whole struct would wait until its members have been stored. */
     output->value.type = TR_INTEGER;
     output->value.integer = (int64_t)s->sum.low;
     return TR_OK;

@@ -1,20 +1,20 @@
 /*
-** The first n values in some order, or the one value that another one chooses:
+** The first n values in some order, or the one value with the greatest or least key:
 **
 **   top_largest(x, n), top_smallest(x, n)       a JSON array of x
 **   max_by(v, k), min_by(v, k), latest(v, t)    the v of the greatest (least) k or t
 **   max_by(v, k, n), min_by(v, k, n)            a JSON array of v
 **
-** Rows whose x, k or t is NULL are ignored; v may be NULL. Of equal k the greatest v comes first
-** (min_by: the least), in the order of held_value.h, so that nothing depends on the order of rows.
-** Arrays are empty, single values NULL, without rows.
+** Rows whose x, k or t is NULL are ignored; v may be NULL. If keys are equal, the greatest v comes
+** first (min_by: the least), in the order of held_value.h. So nothing depends on the order of the
+** rows. Without rows an array is empty, and a single value is NULL.
 **
 ** State: a ranking of x, or of k with v. Bytes: the ranking.
 */
 #include "combine/functions.h"
 #include "combine/ranking.h"
 
-/* Limit of n: what a 32-bit signed integer holds, far above what an array in SQL can be. */
+/* The limit of n: a signed 32-bit integer, far above the size of an array in SQL. */
 #define MOST INT32_MAX
 
 static const tr_ranking_order largest_value = {1, -1}, smallest_value = {1, 1};

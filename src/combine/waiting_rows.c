@@ -1,15 +1,16 @@
 /*
-** Rows with heads: a head, the key (both forms), and the inputs in the exact form of keys.
+** Rows with heads: each is a head, the key (in both forms), and the inputs in the exact form of
+** keys.
 */
 #include "combine/waiting_rows.h"
 
 /*
-** One word for nearly all rows: what is long, or has an exact form or a REAL to be shown, has its
-** numbers behind.
+** One word for nearly all rows. A long_head follows it if a row is long, or if its key has an exact
+** form or a REAL to be shown.
 */
 typedef struct short_head {
   uint32_t hash;
-  uint16_t words; /* of the whole row, head included; 0: see long_head */
+  uint16_t words; /* of the whole row with its head; 0: a long_head follows */
   uint16_t key_words;
 } short_head;
 
@@ -19,7 +20,7 @@ typedef struct long_head {
 
 #define MOST_HEAD_SIZE (sizeof(short_head) + sizeof(long_head))
 
-/* Writes all of a row where there is room for it; returns its size. */
+/* Writes a row and returns its size. There must be room for it. */
 static size_t write_row(uint8_t *at, const tr_group_row *row, const tr_value *inputs,
                         int input_count) {
   short_head *head = (short_head *)(void *)at;
@@ -35,7 +36,7 @@ static size_t write_row(uint8_t *at, const tr_group_row *row, const tr_value *in
   head->words = (uint16_t)(size / 8);
   if (is_short && size / 8 <= UINT16_MAX) return size;
   head->words = 0;
-  if (is_short) { /* its inputs are long: the head is larger after all */
+  if (is_short) { /* its inputs are long, so it needs the long head after all */
     memmove(at + MOST_HEAD_SIZE, at + sizeof *head, size - sizeof *head);
     size += sizeof(long_head);
   }
@@ -46,7 +47,7 @@ static size_t write_row(uint8_t *at, const tr_group_row *row, const tr_value *in
 
 int tr_waiting_rows_put_with_head(tr_waiting_rows *rows, const tr_group_row *row,
                                   const tr_value *inputs, int input_count) {
-  if (rows->used > 0 && rows->words != 0) return 0; /* those in it have none */
+  if (rows->used > 0 && rows->words != 0) return 0; /* the rows in it have no heads */
   size_t need =
       MOST_HEAD_SIZE + row->info.size + row->exact_size + tr_group_key_bound(inputs, input_count);
   if (need > rows->size - rows->used) return 0;

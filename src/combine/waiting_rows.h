@@ -1,15 +1,14 @@
 /*
-** A buffer of rows that wait for their groups: keys and inputs one behind the other, in whole
-** words.
+** A buffer of rows that wait for their groups: keys and inputs one after another, in whole words.
 **
 **   for each row: while it has no room (tr_waiting_rows_put gives 0), work the buffer off;
 **   to work off: for (at = 0; at < rows.used;) at = tr_waiting_rows_take(&rows, at, ...);
 **   tr_waiting_rows_clear.
 **
-** Where many rows wait, what a row takes decides how often the groups must come from the main
-** memory. So the rows of a buffer have no heads while all are alike: keys of the same number of
-** words, and inputs that are NULLs and INTEGERs of a word each. If a first row is not so, all rows
-** of that buffer have heads.
+** If many rows wait, the size of a row decides how often groups must be loaded from main memory. So
+** rows have no heads while all in the buffer are alike: keys with the same number of words, and
+** inputs that are NULLs or INTEGERs of one word each. If the first row of a buffer is not like
+** that, all its rows have heads.
 **
 ** Ownership: the memory is the caller's. Thread-safety: a buffer belongs to one thread at a time.
 */
@@ -22,26 +21,26 @@ typedef struct tr_waiting_rows {
   uint8_t *data; /* aligned to 8 */
   size_t size;   /* of the memory, a multiple of 8 */
   size_t used;
-  uint32_t key_words, words; /* of each row; words is 0 if rows have heads */
+  uint32_t key_words, words; /* of each row; words is 0 if the rows have heads */
 } tr_waiting_rows;
 
 /*
-** Takes a row in, but for its hash: 1. 0: there is no room for it; with a buffer that is empty,
-** ever.
+** 1: the row was added, without its hash. 0: there is no room, or the row needs a head and those in
+** the buffer have none. If the buffer is empty: it is too small for the row.
 */
 static inline int tr_waiting_rows_put(tr_waiting_rows *rows, const tr_group_row *row,
                                       const tr_value *inputs, int input_count);
 
 /*
-** The row at `at`, with its hash, and where its inputs are, for tr_waiting_rows_inputs; returns
-** where the next row begins. Bytes lie in the buffer.
+** tr_waiting_rows_take reads the row at `at`, with its hash, and returns where the next one begins.
+** `*inputs` is for tr_waiting_rows_inputs. Bytes are in the buffer.
 */
 static inline size_t tr_waiting_rows_take(const tr_waiting_rows *rows, size_t at, uint64_t seed,
                                           tr_group_row *row, const uint8_t **inputs);
 static inline void tr_waiting_rows_inputs(const tr_waiting_rows *rows, const uint8_t *inputs,
                                           int count, tr_value *values);
 
-/* Whether all have keys that give the values back as they are, or there are none. */
+/* Whether the canonical form of every key gives its values back, or there are no rows. */
 static inline int tr_waiting_rows_are_plain(const tr_waiting_rows *rows) {
   return rows->used == 0 || rows->words > 0;
 }
@@ -52,7 +51,7 @@ static inline void tr_waiting_rows_clear(tr_waiting_rows *rows) {
 
 /* --- what is inline ------------------------------------------------------------------------- */
 
-/* With heads. As above. */
+/* The same for rows with heads. */
 int tr_waiting_rows_put_with_head(tr_waiting_rows *rows, const tr_group_row *row,
                                   const tr_value *inputs, int input_count);
 size_t tr_waiting_rows_take_with_head(const tr_waiting_rows *rows, size_t at, tr_group_row *row,
