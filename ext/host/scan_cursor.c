@@ -1,13 +1,13 @@
 /*
-** Walking a scan table.
+** Reads the rows of a scan table.
 **
-** The way of a row: xFilter makes a statement reader (statement_reader.h) from the plan, or takes
-** the one that an earlier query left, and begins a tracked scan over it (tracked_scan.h); xNext
-** advances that, which steps the inner statement and claims the key; xColumn hands the inner
-** statement's value on.
+** xFilter makes a statement reader (statement_reader.h) from the plan, or takes the one that an
+** earlier query left, and begins a tracked scan over it (tracked_scan.h). xNext advances the scan,
+** which steps the inner statement and claims the key. xColumn returns the value of the inner
+** statement's column.
 **
-** Text and blobs are copied from the inner row, never shared with it: SQLite may keep a value for
-** longer than the row lives.
+** Text and blobs are copied from the inner row, never shared with it, because SQLite may keep a
+** value longer than the row is valid.
 */
 #include "host/scan_table.h"
 
@@ -24,8 +24,8 @@ static int is_used(const tr_scan_plan *plan, int column) {
 }
 
 /*
-** Where the statement has a column of the source already, among the key's columns or as the rowid;
-** -1 when it must be selected.
+** The statement's column if it already selects this column of the source, as a column of the key or
+** as the rowid. -1: it must be selected.
 */
 static int column_of_key(const tr_source_table *source, int column) {
   const tr_source_key *key = &source->key;
@@ -63,7 +63,7 @@ static tr_code create_reader(tr_scan_cursor *cursor, const char *conditions, int
     if (at < 0 && is_used(&cursor->plan, i)) {
       if (count > 0) sqlite3_str_appendall(sql, ", ");
       tr_source_append_column(&table->source, source, sql);
-      at = -2 - count++; /* an output, whose place is known when the reader is there */
+      at = -2 - count++; /* an output; its column is known once the reader is created */
     }
     cursor->inner.column_at[i] = at;
   }
@@ -91,7 +91,7 @@ void tr_scan_inner_free(tr_scan_inner *inner) {
   *inner = (tr_scan_inner){0};
 }
 
-/* The terms as one SQL condition, behind the table's own where(...); NULL: out of memory. */
+/* The table's where(...) and the terms as one SQL condition. NULL: out of memory. */
 static char *build_conditions(const tr_scan_table *table, const tr_term *terms, int count,
                               int *parameter_count) {
   sqlite3_str *sql = sqlite3_str_new(table->db);
@@ -115,14 +115,14 @@ static char *build_conditions(const tr_scan_table *table, const tr_term *terms, 
   return sqlite3_str_finish(sql);
 }
 
-/* Changes what the cursor has for what the table keeps. */
+/* Swaps the cursor's inner statement with the one that the table keeps. */
 static void exchange_inner(tr_scan_cursor *cursor, tr_scan_table *table) {
   tr_scan_inner inner = cursor->inner;
   cursor->inner = table->idle;
   table->idle = inner;
 }
 
-/* Makes the cursor's reader the one for this plan and these terms, and binds their values. */
+/* Gives the cursor a reader for this plan and these terms, and binds their values. */
 static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const tr_term *terms,
                             int count, tr_error *err) {
   tr_scan_table *table = (tr_scan_table *)cursor->base.pVtab;
@@ -181,7 +181,7 @@ tr_code tr_scan_cut_by_byte_key(tr_byte_key_range *range, tr_operator op, sqlite
     code = tr_buffer_append_byte(&cut.bytes.start, 0, err);
   }
   if (code == TR_OK && has_end) code = tr_buffer_set(&cut.bytes.end, key.bytes, err);
-  /* The empty key is no row's, and as an end it would mean that there is none. */
+  /* No row has the empty key, and an empty end would mean no upper bound. */
   if (code == TR_OK && has_end && (ends_behind || key.bytes.size == 0)) {
     code = tr_buffer_append_byte(&cut.bytes.end, 0, err);
   }
@@ -197,7 +197,7 @@ static tr_code refuse_argument(tr_error *err, const char *function, const char *
   return tr_argument_error(err, function, argument, &v, reason);
 }
 
-/* A second scan by name on one cursor is the inner loop of a join, which would get no rows. */
+/* A second scan by name on one cursor is the inner loop of a join. It would get no rows. */
 static tr_code check_tracker(tr_scan_cursor *cursor, sqlite3_value *tracker, tr_error *err) {
   if (cursor->has_used_tracker) {
     return refuse_argument(err, ((tr_scan_table *)cursor->base.pVtab)->function, "tracker", tracker,
@@ -208,7 +208,7 @@ static tr_code check_tracker(tr_scan_cursor *cursor, sqlite3_value *tracker, tr_
   return TR_OK;
 }
 
-/* A single row is looked up without a look at the table's end. */
+/* A look-up of a single row does not need the table's end. */
 static tr_scan_limit *limit_of(tr_scan_cursor *cursor, const tr_scan_table *table) {
   if (cursor->limit.is_set) return &cursor->limit;
   return !cursor->is_of_one_row && tr_is_writing(table->db) ? &cursor->limit : NULL;
@@ -255,13 +255,13 @@ tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
 
 /* --- Reading the arguments ---------------------------------------------------------------- */
 
-/* What xFilter makes of its arguments. */
+/* The arguments of xFilter. */
 typedef struct scan_arguments {
   sqlite3_value *tracker;
   sqlite3_value *restriction;
   tr_term terms[TR_SCAN_TERMS_MAX];
   int term_count;
-  sqlite3_value *single[TR_SCAN_TERMS_MAX]; /* the one value of a term that has no list */
+  sqlite3_value *single[TR_SCAN_TERMS_MAX]; /* the value of a term that is not a list */
   tr_byte_key_range range;
 } scan_arguments;
 
@@ -311,7 +311,7 @@ static tr_code read_term(const tr_scan_table *table, const tr_scan_plan_term *pl
   return TR_OK;
 }
 
-/* Whether the key's first column has a blob, which is above all else: one descent. 1, 0, -1. */
+/* Whether the key's first column has a blob: 1, 0, -1. One descent, since blobs sort last. */
 static int has_blob_keys(const tr_scan_table *table, int column, tr_error *err) {
   sqlite3_stmt *stmt;
   const tr_source_table *source = &table->source;
@@ -329,8 +329,8 @@ static int has_blob_keys(const tr_scan_table *table, int column, tr_error *err) 
 }
 
 /*
-** Whether the term is the upper one of a pair that may be of a pattern, and would take blobs away.
-** 1, 0, -1.
+** Whether term `i` is the upper limit of a pair that may be from a pattern, and would exclude
+** blobs: 1, 0, -1.
 */
 static int excludes_blobs(const tr_scan_table *table, const scan_arguments *arguments, int i,
                           tr_error *err) {
@@ -347,7 +347,7 @@ static int excludes_blobs(const tr_scan_table *table, const scan_arguments *argu
   return is_key ? has_blob_keys(table, upper->column, err) : 1;
 }
 
-/* Leaves to SQLite what would take rows away that a pattern has. */
+/* Drops terms that would remove rows which match a pattern. SQLite still checks them itself. */
 static tr_code drop_terms_of_patterns(const tr_scan_table *table, scan_arguments *arguments,
                                       tr_error *err) {
   int i = 0;
@@ -447,7 +447,7 @@ int tr_scan_next(sqlite3_vtab_cursor *base) {
   tr_scan_cursor *cursor = (tr_scan_cursor *)base;
   int has_row = tr_tracked_scan_next(&cursor->scan, &err);
   if (has_row > 0) return SQLITE_OK;
-  tr_tracked_scan_end(&cursor->scan); /* the tracker is free at once, not when the statement is */
+  tr_tracked_scan_end(&cursor->scan); /* frees the tracker now, not when the statement ends */
   cursor->is_eof = 1;
   return has_row == 0 ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
@@ -457,10 +457,7 @@ int tr_scan_eof(sqlite3_vtab_cursor *base) {
 }
 
 static void result_text(sqlite3_context *context, sqlite3_value *value, int is_utf8) {
-  /*
-  ** As a blob, text in UTF-8 is given as it lies there; as text it would be copied for a
-  ** terminator.
-  */
+  /* Read as a blob, UTF-8 text is not copied. Read as text, it would be, to add a terminator. */
   const void *text = is_utf8 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
   size_t size = (size_t)sqlite3_value_bytes(value);
   if (text == NULL && size > 0) {
@@ -481,8 +478,8 @@ static void result_blob(sqlite3_context *context, sqlite3_value *value) {
 }
 
 /*
-** No row has an INTEGER in a column of REAL affinity; but where SQLite sorts, it may give a
-** generated column's REAL without a fraction as one.
+** A column of REAL affinity holds no INTEGER. But when SQLite sorts, it may return a REAL without a
+** fraction of a generated column as an INTEGER.
 */
 static void result_integer(sqlite3_context *context, int64_t integer, int is_real) {
   if (is_real) {
@@ -496,7 +493,7 @@ static int is_real(const tr_source_table *source, int column) {
   return column >= 0 && source->columns[column].affinity == TR_AFFINITY_REAL;
 }
 
-/* The inner statement's value of a column of the source, by its type. */
+/* Returns the inner statement's value of a source column. */
 static void result_column(sqlite3_context *context, sqlite3_value *value,
                           const tr_source_table *source, int column) {
   int is_utf8 = source->is_utf8;
@@ -507,7 +504,7 @@ static void result_column(sqlite3_context *context, sqlite3_value *value,
   case SQLITE_FLOAT: sqlite3_result_double(context, sqlite3_value_double(value)); break;
   case SQLITE_TEXT: result_text(context, value, is_utf8); break;
   case SQLITE_BLOB: result_blob(context, value); break;
-  default: break; /* NULL, which it is already */
+  default: break; /* the result is NULL already */
   }
 }
 

@@ -1,12 +1,12 @@
 /*
-** Planning: which terms of a query the scan takes, in what order it gives rows, what that costs.
+** Planning: which terms of a query the scan takes, in what order it gives rows, and what that
+** costs.
 **
-** Every term on a column of the source that may be passed on (host/key_constraints.h) goes into the
-** inner statement, so that SQLite plans it there; those on leading key columns also narrow the
-** range of keys. A term is left to SQLite as well unless the inner statement is sure to say the
-** same.
+** Every term on a column of the source that can be passed on (host/key_constraints.h) goes into the
+** inner statement, and SQLite plans it there. Terms on leading key columns also narrow the range of
+** keys. SQLite checks a term again, unless the inner statement is sure to have the same result.
 **
-** A plan is text, for people to read in EXPLAIN QUERY PLAN: the columns that are read as a
+** A plan is text, which people can read in EXPLAIN QUERY PLAN: the columns that are read, as a
 ** hexadecimal mask, then a word for each argument of xFilter: `used=1f 0:ge 3:eq.binary`.
 */
 #include "host/scan_table.h"
@@ -58,19 +58,19 @@ void tr_scan_plan_read(const char *text, tr_scan_plan *plan) {
 
 /* --- Terms -------------------------------------------------------------------------------- */
 
-/* What the terms say about the key, gathered while they are taken. */
+/* What the terms say about the key, collected while they are taken. */
 typedef struct key_terms {
   int has_tracker;
   int has_restriction;
-  int has_byte_key; /* byte_key = ... */
+  int has_byte_key; /* there is a byte_key = ... */
   int has_byte_key_range;
-  double other_factor;   /* the part of the rows that terms on other columns leave */
-  double indexed_factor; /* the part that an index on another column leaves to be read */
+  double other_factor;   /* the part of the rows that terms on other columns let through */
+  double indexed_factor; /* the part of the rows that must be read with an index on one of them */
   uint32_t equal;        /* key columns with = */
   uint32_t listed;       /* key columns with IN */
   uint32_t above;        /* key columns with a lower limit */
   uint32_t below;
-  uint32_t certain; /* key columns with = that no second value can satisfy */
+  uint32_t certain; /* key columns with an = that only one value of the column can satisfy */
 } key_terms;
 
 static int hidden_column(const tr_scan_table *table, int column) {
@@ -81,7 +81,7 @@ static int source_column(const tr_scan_table *table, int column) {
   return column < 0 ? -1 : table->columns[column].source;
 }
 
-/* The place of a source column in the key, or -1. */
+/* The position of a source column in the key, or -1. */
 static int place_in_key(const tr_scan_table *table, int source) {
   const tr_source_key *key = &table->source.key;
   if (key->form == TR_KEY_ROWID && source < 0) return 0;
@@ -96,8 +96,8 @@ static const char *collation_of(const tr_scan_table *table, int source) {
 }
 
 /*
-** Whether a term's comparison can be said in the inner statement: by the column's own collation, or
-** by BINARY (`*is_binary`).
+** Whether the inner statement can make a term's comparison: by the column's own collation, or by
+** BINARY (`*is_binary`).
 */
 static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
                        int source, int *is_binary) {
@@ -109,7 +109,7 @@ static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int
   return *is_binary;
 }
 
-/* Whether one key at most can equal the value, whichever way it is compared. */
+/* Whether at most one key can equal the value, whatever affinity its other side has. */
 static int is_certain(const tr_scan_table *table, sqlite3_index_info *info, int i, int source) {
   if (source < 0 || table->source.columns[source].affinity >= TR_AFFINITY_NUMERIC) return 1;
   sqlite3_value *value = tr_constraint_value(info, i);
@@ -148,8 +148,8 @@ static void take(tr_scan_plan *plan, sqlite3_index_info *info, int i, int column
 }
 
 /*
-** Takes terms on tracker and restriction. 0: one is there whose value is not, in this order of
-** joins.
+** Takes the terms on tracker and restriction. Returns 0 if the value of one is not available in
+** this order of the join.
 */
 static int take_arguments(const tr_scan_table *table, sqlite3_index_info *info, tr_scan_plan *plan,
                           key_terms *key) {
@@ -174,7 +174,7 @@ static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_sc
   if (op != TR_EQ) key->has_byte_key_range = 1;
 }
 
-/* Whether the column may hold blobs that are LIKE a pattern, whatever rows there are. */
+/* Whether the column can hold blobs, and a blob can be LIKE a pattern. */
 static int may_hold_blobs(const tr_scan_table *table, int source) {
   if (sqlite3_compileoption_used("LIKE_DOESNT_MATCH_BLOBS")) return 0;
   const tr_source_table *t = &table->source;
@@ -188,7 +188,7 @@ static void take_column(const tr_scan_table *table, sqlite3_index_info *info, in
   int source = source_column(table, column);
   int is_binary;
   if (source < 0 && table->source.rowid_name == NULL) return;
-  /* An older host may have a list behind =, and would scan once for each of its values. */
+  /* On an older host = may be an IN, and the scan would run once for each value of the list. */
   if (key->has_tracker && op == TR_EQ && !tr_in_lists_are_told()) return;
   if (!can_compare(table, info, i, op, source, &is_binary)) return;
   if (tr_is_in_list(info, i)) {
@@ -231,12 +231,12 @@ static int key_size(const tr_scan_table *table) {
   return key->form == TR_KEY_ROWID ? 1 : key->column_count;
 }
 
-/* Whether the key's column has its values in the order of its bytes for ORDER BY, too. */
+/* Whether ORDER BY on the key's column has the order of the bytes. */
 static int is_ordered_by_bytes(const tr_scan_table *table, int source) {
   return sqlite3_stricmp(collation_of(table, source), "BINARY") == 0;
 }
 
-/* Whether rows in key order are in the order that is asked for. */
+/* Whether the order of the keys is the order that the query asks for. */
 static int is_in_order(const tr_scan_table *table, const sqlite3_index_info *info,
                        const key_terms *key) {
   int place = 0;
@@ -252,7 +252,7 @@ static int is_in_order(const tr_scan_table *table, const sqlite3_index_info *inf
     while (place < at && (key->equal & UINT32_C(1) << place)) place++;
     if (at != place) return 0;
     place++;
-    /* The whole key is unique: what is asked for behind it has no say. */
+    /* The whole key is unique, so further columns cannot change the order. */
     if (place == key_size(table) && !table->source.key.has_null_breaker) return 1;
   }
   return 1;
@@ -260,12 +260,12 @@ static int is_in_order(const tr_scan_table *table, const sqlite3_index_info *inf
 
 /* --- Cost --------------------------------------------------------------------------------- */
 
-/* The part of all rows whose keys are read, 0 where it is one row. */
+/* The part of all rows that the range of keys leaves; 0: one row. */
 static double part_read(const tr_scan_table *table, const key_terms *key) {
   int size = key_size(table);
   int equal = 0;
   double part = 1;
-  if (key->has_tracker) return 1; /* the terms only filter what its range holds */
+  if (key->has_tracker) return 1; /* the tracker has the range, and the terms only filter it */
   if (key->has_byte_key) return 0;
   while (equal < size && (key->equal & UINT32_C(1) << equal)) equal++;
   if (equal == size) return 0;
@@ -280,10 +280,10 @@ static double part_read(const tr_scan_table *table, const key_terms *key) {
 }
 
 static void estimate(const tr_scan_table *table, sqlite3_index_info *info, const key_terms *key) {
-  enum { SETUP = 30, ROW_READ = 5 }; /* in SQLite's units: a native scan costs 3 a row */
+  enum { SETUP = 30, ROW_READ = 5 }; /* in SQLite's units, where a native scan costs 3 for a row */
   double rows = (double)tr_source_table_estimated_rows(&table->source, table->db);
   double part = part_read(table, key);
-  /* With a tracker no term makes a scan cheaper: two scans for an OR must cost more than one. */
+  /* With a tracker no term makes a scan cheaper, so that two scans for an OR cost more than one. */
   double indexed_factor = key->has_tracker ? 1 : key->indexed_factor;
   double other_factor = key->has_tracker ? 1 : key->other_factor;
   double read = part == 0 ? 1 : rows * part * indexed_factor;

@@ -1,5 +1,5 @@
 /*
-** Connecting a scan table: choosing its columns, declaring them, checking its where(...).
+** Connects a scan table: chooses its columns, declares them, and checks its where(...).
 */
 #include "host/scan_table.h"
 
@@ -38,7 +38,7 @@ static tr_code check_name(const tr_scan_table *table, const char *name, tr_error
   return TR_OK;
 }
 
-/* Adds a column under `name`; room was made. */
+/* Adds a column with that name. There must be room for it. */
 static tr_code add_column(tr_scan_table *table, int source, const char *name, tr_error *err) {
   tr_code code = check_name(table, name, err);
   if (code != TR_OK) return code;
@@ -80,7 +80,7 @@ static tr_code choose_columns(tr_scan_table *table, const tr_argument_list *chos
   return code;
 }
 
-/* Notes which columns an index begins with. */
+/* Finds the columns that are the first of an index. */
 static tr_code find_indexed(tr_scan_table *table, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(table->db);
   sqlite3_str_appendall(sql, "SELECT x.cid FROM pragma_index_list(?1, ?2) AS l, "
@@ -102,7 +102,7 @@ static tr_code find_indexed(tr_scan_table *table, tr_error *err) {
   return code;
 }
 
-/* The declaration: with a rowid where the source has one, else the byte key is the primary key. */
+/* If the source has no rowid that can be read, the byte key is the primary key. */
 char *tr_scan_table_declaration(const tr_scan_table *table) {
   static const tr_source_column rowid = {
       .type = "INTEGER", .collation = "BINARY", .affinity = TR_AFFINITY_INTEGER};
@@ -131,7 +131,7 @@ int tr_scan_table_declare(const tr_scan_table *table, char **message) {
   return rc;
 }
 
-/* What is part of a file names what is in files, and runs only what a view may. */
+/* A table that is part of a file must read from files, and run only what a view may run. */
 static tr_code check_stored(tr_scan_table *table, tr_error *err) {
   tr_error reason;
   if (!table->is_stored) return TR_OK;
@@ -150,7 +150,7 @@ static tr_code check_stored(tr_scan_table *table, tr_error *err) {
   return code;
 }
 
-/* Prepares the inner statement once, so that a wrong where(...) is refused now. */
+/* Prepares the inner statement once, so that a wrong where(...) is an error now. */
 static tr_code check_where(tr_scan_table *table, tr_error *err) {
   const char *condition = table->where;
   const tr_bytes none = {0};

@@ -1,8 +1,8 @@
 /*
-** Opening, proving, and keeping warm.
+** Opens the connections, proves that their snapshot is the caller's, and keeps them open.
 **
-** The pool is for one file at a time: when the next query reads another, all connections are
-** closed. The spare that watches the file is a connection like the others.
+** The pool is for one file at a time: when a query reads another file, all connections are closed.
+** The spare connection, which watches the file, is opened like the others.
 */
 #include "host/snapshot_pool.h"
 
@@ -12,14 +12,14 @@
 
 #include "base/memory.h"
 
-/* Attempts at one snapshot before it is given up; beside a busy writer most succeed at once. */
+/* Attempts at one snapshot. Most succeed at once, even while another process writes. */
 #define ATTEMPTS 8
 #define PAUSE_NANOSECONDS 500000
 
-/* How long a connection waits for a lock: others may be waiting for ours. */
+/* How long a connection waits for a lock. It is short, since others may be waiting for ours. */
 #define BUSY_MILLISECONDS 2
 
-/* SQLite maps as much of it as it was built to. */
+/* SQLite maps no more of the file than it was built to. */
 #define MAP_SIZE "1099511627776"
 
 typedef struct connection {
@@ -32,25 +32,22 @@ typedef struct connection {
 struct tr_snapshot_pool {
   sqlite3 *caller;
   pid_t process;
-  char *schema; /* whose file it is; NULL: none yet */
+  char *schema; /* the schema of the pool's file; NULL: none yet */
   char *uri;
   sqlite3_vfs *vfs;
   connection spare;
   sqlite3_stmt *data_version; /* of the spare */
   int has_note;
-  int64_t note; /* the data_version when the caller had no snapshot */
+  int64_t note; /* data_version at a moment when the caller had no snapshot */
   connection connections[TR_SNAPSHOT_MOST];
   int open_count;
   int begun_count;
   sqlite3_stmt *hold; /* the caller's own snapshot */
 };
 
-/*
-** --- the caller's file
-** ----------------------------------------------------------------------------
-*/
+/* --- The caller's file -------------------------------------------------------------------- */
 
-/* VFSes that come with SQLite and give the same file to whoever opens the same name. */
+/* VFSes of SQLite itself, which give the same file for the same name. */
 static const char *const file_vfses[] = {"unix",       "unix-dotfile", "unix-excl",
                                          "unix-flock", "unix-posix",   "unix-namedsem",
                                          "unix-afp",   "win32",        "win32-longpath"};
@@ -62,7 +59,9 @@ static int is_file_vfs(const sqlite3_vfs *vfs) {
   return 0;
 }
 
-/* What of the caller's URI is not for the pool: how it is opened. */
+/*
+** Whether a parameter of the caller's URI says how to open the file: the pool decides that itself.
+*/
 static int is_own_parameter(const char *name) {
   return strcmp(name, "mode") == 0 || strcmp(name, "cache") == 0 || strcmp(name, "vfs") == 0;
 }
@@ -101,8 +100,8 @@ static int has_moved(sqlite3 *db, const char *schema) {
 }
 
 /*
-** A SQLite that was told to run single-threaded (SQLITE_CONFIG_SINGLETHREAD) hands out one and the
-** same mutex for all.
+** Whether SQLite works with threads. If it was configured to be single-threaded
+** (SQLITE_CONFIG_SINGLETHREAD), every mutex that it allocates is the same.
 */
 static int has_threads(void) {
   if (sqlite3_threadsafe() == 0) return 0;
@@ -116,7 +115,7 @@ static int has_threads(void) {
 
 typedef enum snapshot_state { NO_SNAPSHOT, HAS_SNAPSHOT, HAS_CHANGES } snapshot_state;
 
-/* The same for a host that is too old to be asked: what its statements are doing. */
+/* The state of the caller for a host without sqlite3_txn_state: what its statements are doing. */
 static snapshot_state state_by_statements(sqlite3 *db) {
   snapshot_state state = NO_SNAPSHOT;
   if (!sqlite3_get_autocommit(db)) return HAS_CHANGES;
@@ -143,10 +142,7 @@ static snapshot_state state_of(sqlite3 *db, const char *schema) {
   return state_by_statements(db);
 }
 
-/*
-** --- connections
-** ----------------------------------------------------------------------------------
-*/
+/* --- Connections -------------------------------------------------------------------------- */
 
 static void close_connection(connection *c) {
   if (c->release != NULL) c->release(c->data);
@@ -157,7 +153,7 @@ static void close_connection(connection *c) {
   *c = (connection){.db = NULL};
 }
 
-/* Whatever the caller has been limited to holds for those who read for it. */
+/* The caller's limits and restrictions also hold for the connections that read for it. */
 static void copy_settings(sqlite3 *from, sqlite3 *to) {
   static const int settings[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_DQS_DML};
   for (int id = SQLITE_LIMIT_LENGTH; id <= SQLITE_LIMIT_WORKER_THREADS; id++) {
@@ -210,7 +206,7 @@ static void close_all(tr_snapshot_pool *pool) {
   forget_file(pool);
 }
 
-/* In a child process: the connections are the parent's, who goes on with them. */
+/* In a child process the connections are the parent's, which goes on using them. */
 static void leave_to_parent(tr_snapshot_pool *pool) {
   pool->data_version = NULL;
   memset(&pool->spare, 0, sizeof pool->spare);
@@ -229,7 +225,7 @@ static int open_spare(tr_snapshot_pool *pool) {
   return rc;
 }
 
-/* 1 and the number that changes with every commit of others; 0: it cannot be had now. */
+/* Reads the number that changes with every commit of others. Returns 0 if that fails now. */
 static int read_data_version(tr_snapshot_pool *pool, int64_t *version) {
   int has = sqlite3_step(pool->data_version) == SQLITE_ROW;
   if (has) *version = sqlite3_column_int64(pool->data_version, 0);
@@ -237,8 +233,8 @@ static int read_data_version(tr_snapshot_pool *pool, int64_t *version) {
 }
 
 /*
-** Makes the pool one for the file of `schema`: NULL, or the reason why that cannot be. `*rc` is
-** SQLITE_NOMEM where memory is the reason.
+** Makes the pool serve the file of `schema`. Returns NULL, or the reason why it cannot. `*rc` is
+** SQLITE_NOMEM if that is the reason.
 */
 static const char *turn_to(tr_snapshot_pool *pool, const char *schema, int *rc) {
   *rc = SQLITE_OK;
@@ -276,10 +272,7 @@ static const char *turn_to(tr_snapshot_pool *pool, const char *schema, int *rc) 
   return NULL;
 }
 
-/*
-** --- the pool
-** ---------------------------------------------------------------------------------------
-*/
+/* --- The pool ----------------------------------------------------------------------------- */
 
 tr_snapshot_pool *tr_snapshot_pool_create(sqlite3 *db) {
   tr_snapshot_pool *pool = tr_malloc(sizeof *pool);
@@ -304,17 +297,14 @@ void tr_snapshot_pool_note(tr_snapshot_pool *pool, const char *schema) {
   pool->has_note = read_data_version(pool, &pool->note);
 }
 
-/*
-** --- one snapshot
-** ------------------------------------------------------------------------------------
-*/
+/* --- One snapshot ------------------------------------------------------------------------- */
 
 static void pause_a_little(void) {
   struct timespec pause = {.tv_nsec = PAUSE_NANOSECONDS};
   nanosleep(&pause, NULL);
 }
 
-/* The caller takes its snapshot, and keeps it until release_caller. */
+/* Makes the caller take its snapshot, and keep it until release_caller. */
 static tr_code hold_caller(tr_snapshot_pool *pool, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(pool->caller);
   sqlite3_str_appendall(sql, "SELECT 1 FROM ");
@@ -370,7 +360,7 @@ static int open_all(tr_snapshot_pool *pool, int count) {
   return rc;
 }
 
-/* In rollback mode: a reader's lock keeps all writers from committing. */
+/* Whether the file is in rollback mode, where a reader's lock keeps writers from committing. */
 static int is_locked_by_readers(connection *c) {
   sqlite3_stmt *stmt = NULL;
   int is_rollback = 0;
@@ -383,12 +373,12 @@ static int is_locked_by_readers(connection *c) {
   return is_rollback;
 }
 
-/* Whether it is not the file that is in the way. */
+/* Whether an error is one for the user, and not a sign that the file cannot be shared now. */
 static int is_to_be_told(tr_code code) {
   return code == TR_INTERRUPTED || code == TR_NO_MEMORY;
 }
 
-/* One attempt: 1 all have one snapshot, 0 not this time, -1. */
+/* One attempt. 1: all have the same snapshot. 0: not this time. -1: failed. */
 static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state, tr_error *err) {
   int64_t before = pool->note, after;
   int has_before = pool->has_note;
@@ -406,8 +396,8 @@ static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state,
 }
 
 /*
-** With a shared cache, a connection may read what another has not committed: 1 if it does, or if an
-** authorizer has it not answer; 0; -1.
+** Whether the caller may read what others have not committed (with a shared cache): 1, 0, -1. 1
+** also if an authorizer does not let it be asked.
 */
 static int reads_uncommitted(sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt = NULL;

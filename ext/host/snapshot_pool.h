@@ -1,27 +1,32 @@
 /*
-** Read connections to one of the caller's files that all see the caller's own snapshot of it, for
-** threads to read with.
+** Connections that read one of the caller's files for threads. All see the same snapshot of the
+** file as the caller.
 **
-** A connection of the pool is READONLY and NOMUTEX, through the same VFS and with the same URI
-** parameters, and reads through a memory map. They stay open between queries, so that the next one
-** begins at once, and are closed with the caller's connection.
+** A connection of the pool is READONLY and NOMUTEX, uses the same VFS and URI parameters as the
+** caller, and reads through a memory map. The connections stay open between queries, so that the
+** next query can begin at once. They are closed with the caller's connection.
 **
-** One snapshot. Nothing is read before it is proved that all see the same state of the file as the
-** caller does:
-**   a spare connection asks PRAGMA data_version, the caller takes its snapshot, then all others take
-**   theirs, then the spare asks again. Equal answers: nobody has committed in between, so all have the
-**   same. Else all is tried anew, and at last given up;
-**   if the caller had its snapshot already (its outer query reads the file), the first answer must be older
-**   than that: tr_snapshot_pool_note asks, at a moment when the caller has none. Or the file is in
-**   rollback mode: then the caller's own lock keeps writers off for as long as it has a snapshot.
-** What cannot be proved is refused with a reason: uncommitted changes of the caller, a file in
-** memory, a file that was moved, locks that others do not see, a VFS that is not one of SQLite's
-** own (whether it gives the same bytes to another connection is not for us to know).
+** One snapshot. Before anything is read, it is proved that all connections see the same state of
+** the file as the caller:
 **
-** Fork. The child finds connections of another process: it lets them be and opens its own.
+**   - A spare connection reads PRAGMA data_version. The caller takes its snapshot, then all
+**     connections take theirs. Then the spare reads data_version again. If it is equal, nobody has
+**     committed in between, and all have the same snapshot. If not, all is tried again a few times.
+**   - If the caller already has its snapshot (its outer query reads the file), the first
+**     data_version must be older than that snapshot. tr_snapshot_pool_note reads it at a moment
+**     when the caller has none.
+**   - In rollback mode no such proof is needed: the caller's own lock keeps writers from committing
+**     for as long as it has a snapshot.
 **
-** Thread-safety: the pool belongs to the caller's thread; each connection, between begin and end,
-** to the one thread that it is given to. sqlite3_interrupt on one is fine from any thread.
+** What cannot be proved is refused with a reason: uncommitted changes of the caller, a database in
+** memory, a file that was moved, locks that others do not see, or a VFS that is not one of SQLite's
+** own, since such a VFS may not give the same bytes to another connection.
+**
+** Fork. In a child process the open connections belong to the parent. The child leaves them alone
+** and opens its own.
+**
+** Thread-safety: the pool belongs to the caller's thread. Each connection belongs, between begin
+** and end, to the one thread that it is given to. Any thread may call sqlite3_interrupt on one.
 */
 #ifndef TR_HOST_SNAPSHOT_POOL_H
 #define TR_HOST_SNAPSHOT_POOL_H
@@ -30,24 +35,24 @@
 
 typedef struct tr_snapshot_pool tr_snapshot_pool;
 
-/* The most connections of one snapshot. */
+/* The greatest number of connections for one snapshot. */
 #define TR_SNAPSHOT_MOST 64
 
-/* A pool for the files of `db`; nothing is opened yet. NULL: out of memory. */
+/* A pool for the files of `db`. Nothing is opened yet. NULL: out of memory. */
 tr_snapshot_pool *tr_snapshot_pool_create(sqlite3 *db);
 void tr_snapshot_pool_free(tr_snapshot_pool *pool); /* NULL is fine */
 
 /*
-** Remembers what state a file is in, if the caller has no snapshot of it at the moment; else does
-** nothing. For when a statement is prepared. Costs some microseconds, and the first time opens a
-** connection. Never fails: what could not be noted cannot be proved later.
+** Notes the state of a file if the caller has no snapshot of it at the moment; else does nothing.
+** Called when a statement is prepared. It takes some microseconds, but the first time it opens a
+** connection. It never fails: without a note there is only no proof later.
 */
 void tr_snapshot_pool_note(tr_snapshot_pool *pool, const char *schema);
 
 /*
-** Takes snapshots for `count` connections, at most TR_SNAPSHOT_MOST. 1: tr_snapshot_pool_connection
-** gives them, and tr_snapshot_pool_end must follow. 0: it cannot be, and `*reason` (static) says
-** why. -1: TR_NO_MEMORY, TR_INTERRUPTED.
+** Takes the snapshot for `count` connections, at most TR_SNAPSHOT_MOST. 1: done;
+** tr_snapshot_pool_connection gives them, and tr_snapshot_pool_end must follow. 0: not possible,
+** and `*reason` (static) says why. -1: TR_NO_MEMORY, TR_INTERRUPTED.
 */
 int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count,
                            const char **reason, tr_error *err);
@@ -55,8 +60,8 @@ sqlite3 *tr_snapshot_pool_connection(tr_snapshot_pool *pool, int index);
 void tr_snapshot_pool_end(tr_snapshot_pool *pool);
 
 /*
-** Something that goes with a connection (its prepared statements, say), NULL at first. `release` is
-** called before the connection is closed.
+** Data that belongs to a connection (its prepared statements, for example), NULL at first.
+** `release` is called before the connection is closed.
 */
 void *tr_snapshot_pool_data(tr_snapshot_pool *pool, int index);
 void tr_snapshot_pool_set_data(tr_snapshot_pool *pool, int index, void *data,

@@ -1,7 +1,7 @@
 /*
-** One module for all table-valued functions that fill a list: xBestIndex hands each given argument
-** to xFilter in the order of the arguments, with a bit mask of which were given as the plan;
-** xFilter fills the list; the rest walks it.
+** One module for all table-valued functions that fill a list. xBestIndex passes the given arguments
+** to xFilter, in the order of the function's arguments, with a bit mask of those that were given as
+** idxNum. xFilter fills the list, and the other methods walk it.
 */
 #include "host/table_function.h"
 
@@ -11,7 +11,7 @@
 
 struct tr_row_list {
   int column_count;
-  tr_value *values; /* row after row; text and blob bytes are owned */
+  tr_value *values; /* row after row; the bytes of text and blobs are owned */
   size_t count;     /* of values */
   size_t capacity;
 };
@@ -97,10 +97,10 @@ static int disconnect(sqlite3_vtab *vtab) {
 }
 
 /*
-** idxNum is the mask of arguments given. An argument that is there but not usable yet asks SQLite
-** for another order of the join. One that is not there at all, though required, may be there in
-** another plan (see tr_hidden_arguments_weigh). So that plan is dear, and xFilter says what is
-** missing.
+** idxNum is the mask of the given arguments. If an argument is there but not usable in this order
+** of the join, the plan is refused, and SQLite tries another order. If a required argument is not
+** there at all, another plan may have it (see tr_hidden_arguments_weigh). So such a plan is only
+** expensive, and xFilter reports what is missing.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   const tr_table_function *function = ((table *)vtab)->function;
@@ -190,7 +190,7 @@ static int eof(sqlite3_vtab_cursor *base) {
   return c->row * (size_t)c->rows.column_count >= c->rows.count;
 }
 
-/* The arguments, too: SQLite looks at them again where it plans an OR as several scans. */
+/* Arguments are columns, too: SQLite compares them again if it plans an OR as several scans. */
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i) {
   cursor *c = (cursor *)base;
   int columns = c->rows.column_count;
@@ -212,7 +212,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id) {
 
 static const sqlite3_module module = {
     .iVersion = 0,
-    .xConnect = connect, /* no xCreate: the table is there without a CREATE, and only so */
+    .xConnect = connect, /* no xCreate: the table exists without a CREATE, and only so */
     .xBestIndex = best_index,
     .xDisconnect = disconnect,
     .xOpen = open_cursor,

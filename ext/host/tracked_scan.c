@@ -1,11 +1,11 @@
 /*
-** Opening trackers for scans, and finding where a scan goes on.
+** Opens trackers for scans, and finds where a scan goes on.
 */
 #include "host/tracked_scan.h"
 
 #include "range/byte_key_tracker.h"
 
-/* The restriction cut to what was asked for; the caller frees it. */
+/* The restriction, cut to what was asked for. The caller frees it. */
 static tr_code cut_restriction(const tr_scan_request *request, tr_restriction *cut, tr_error *err) {
   tr_restriction asked = {.kind = TR_BYTES, .bytes = *request->asked_for};
   if (request->restriction == NULL) return tr_restriction_copy(cut, &asked, err);
@@ -22,9 +22,7 @@ static tr_code text_of(const tr_restriction *restriction, tr_buffer *text, tr_er
   return code;
 }
 
-/*
-** An open tracker must lie within the restriction that is given, or rows of it would not be read.
-*/
+/* An open tracker must be within the given restriction: the scan would give rows outside it. */
 static tr_code check_within(const tr_scan_request *request, const tr_restriction *current,
                             tr_error *err) {
   if (request->restriction == NULL) return TR_OK;
@@ -70,7 +68,7 @@ static tr_code refuse_restriction(const tr_scan_request *request, tr_error *err)
   return code;
 }
 
-/* Where the scan begins and ends: the tracker's range, behind the last attempt if there was one. */
+/* What to read: the tracker's range, from behind the last attempt on if there was one. */
 static tr_code place_of(tr_tracker *tracker, tr_restriction *place, tr_error *err) {
   tr_code code = tr_tracker_current_restriction(tracker, place, err);
   if (code != TR_OK) return code;
@@ -87,9 +85,9 @@ static tr_code place_of(tr_tracker *tracker, tr_restriction *place, tr_error *er
 }
 
 /*
-** Tells a new tracker where the table's keys lie, so that its splits and fractions are about rows
-** that there are. Only a hint: a value that cannot be a key will be spoken of by the scan that
-** meets it.
+** Tells a new tracker where the table's keys are, so that its splits and fractions are about rows
+** that exist. This is only a hint. If an end of the table cannot be a key, the scan that meets it
+** will report it.
 */
 static tr_code set_extent(tr_tracker *tracker, tr_statement_reader *statement_reader,
                           tr_error *err) {
@@ -121,7 +119,7 @@ static tr_code agree_on_keys(const tr_tracked_scan *scan, const char *function,
   return code == TR_OK ? TR_OK : tr_error_set(err, code, "%s(): %s", function, reason.message);
 }
 
-/* Takes the tracker of that name for this scan, opening it where it is not open. */
+/* Takes the tracker of that name for this scan. Opens it if it is not open. */
 static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                           tr_statement_reader *statement_reader, const tr_scan_request *request,
                           tr_error *err) {
@@ -165,8 +163,8 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
 /* --- Tables that grow by what is read ------------------------------------------------------ */
 
 /*
-** Notes where the table ends. Where that key cannot be one, no row has a key that can be read, and
-** the limit stays empty, as for a table without rows: every key is beyond it.
+** Notes where the table ends. If its last row cannot have a key, no row has a key that can be read.
+** Then the limit stays empty, as for a table without rows, and every key is beyond it.
 */
 static tr_code set_limit(tr_scan_limit *limit, tr_statement_reader *statement_reader,
                          tr_error *err) {
@@ -196,8 +194,8 @@ static int is_beyond(const tr_tracked_scan *scan, tr_bytes key) {
 }
 
 /*
-** With a name: what is beyond the limit is not claimed, nor is the end, so it is left for the next
-** scan.
+** The next row of a scan with a name. A row beyond the limit ends the scan with an error, so that
+** neither that row nor the end is claimed. They are left for the next scan.
 */
 static int limited_next(void *cursor, tr_position *position, tr_error *err) {
   tr_tracked_scan *scan = cursor;
@@ -213,7 +211,7 @@ static void limited_close(void *cursor) {
 
 static const tr_cursor_class limited_class = {limited_next, limited_close};
 
-/* Without one: rows in between that have a rowid which no row had are left out, too. */
+/* The next row of a scan without a name. Rows with a rowid that no row had are left out, too. */
 static int next_plain(tr_tracked_scan *scan, tr_error *err) {
   int has_row;
   do {
@@ -233,7 +231,7 @@ int tr_tracked_scan_next_limited(tr_tracked_scan *scan, tr_error *err) {
 
 /* --- Beginning ----------------------------------------------------------------------------- */
 
-/* Without a name: the statement reader alone, over the restriction cut to what was asked for. */
+/* A scan without a name reads the restriction, cut to what was asked for. */
 static int begin_plain(tr_tracked_scan *scan, tr_statement_reader *statement_reader,
                        const tr_scan_request *request, tr_error *err) {
   tr_restriction cut;
@@ -246,8 +244,8 @@ static int begin_plain(tr_tracked_scan *scan, tr_statement_reader *statement_rea
 }
 
 /*
-** A tracker that is done has nothing to claim. Yet what cannot be a key lies before all keys, and a
-** scan from there on must meet it: 0, or -1 where it does.
+** A tracker that is done has nothing to claim. But values that cannot be keys sort before all keys,
+** and a scan from the beginning must report them. Returns 0, or -1 if there is one.
 */
 static int look_before_keys(tr_statement_reader *statement_reader, const tr_byte_key_range *place,
                             tr_error *err) {

@@ -1,9 +1,9 @@
 /*
-** Trackers by name: a private list per connection and one list for the process.
+** Trackers by name: a private list for each connection, and one list for the process.
 **
-** Both are plain linked lists: a program has a handful of trackers, and each look-up is once per
-** scan or call. The shared list and every reference count are guarded by one static mutex. Claims
-** and splits never take it: a holder works with the tracker itself.
+** Both are plain linked lists, because a program has few trackers, and each scan or call makes one
+** look-up. One static mutex guards the shared list and all reference counts. Claims and splits
+** never take that mutex: they work on the tracker itself.
 */
 #include "host/tracker_registry.h"
 
@@ -13,14 +13,16 @@
 
 #include "base/memory.h"
 
-/* A registered tracker; `named` comes first, so that a reference can be given back as itself. */
+/*
+** A registered tracker. `named` is the first member, so that a reference can be cast to its entry.
+*/
 typedef struct entry {
   tr_named_tracker named;
   struct entry *next;
   const tr_tracker_registry *owner; /* NULL once closed */
   int references;
   int is_scanned;
-  char *keys; /* what those of its scans are made of; NULL: nobody has said */
+  char *keys; /* what the keys of its scans are made of; NULL: no scan yet */
 } entry;
 
 struct tr_tracker_registry {
@@ -41,7 +43,7 @@ static entry **list_of(tr_tracker_registry *registry, tr_bytes name) {
   return is_shared(name) ? &shared_entries : &registry->private_entries;
 }
 
-/* The link that points to the entry of that name, or to the end of the list. */
+/* The link that points to the entry of that name, or the last link of the list. */
 static entry **find_link(entry **list, tr_bytes name) {
   while (*list != NULL && tr_bytes_compare(tr_bytes_of_text((*list)->named.name), name) != 0) {
     list = &(*list)->next;
@@ -62,7 +64,7 @@ tr_tracker_registry *tr_tracker_registry_create(void) {
   return registry;
 }
 
-/* Takes every entry that `registry` owns off `list` and gives its reference back. */
+/* Removes every entry that `registry` owns from `list` and releases the list's reference. */
 static void close_all(entry **list, const tr_tracker_registry *registry) {
   entry *closed = NULL;
   pthread_mutex_lock(&shared_mutex);
@@ -200,7 +202,7 @@ void tr_named_tracker_end_scan(tr_named_tracker *named) {
   pthread_mutex_unlock(&shared_mutex);
 }
 
-/* Nobody but the scan that has the tracker looks at its keys. */
+/* Needs no mutex: only the scan that has taken the tracker uses its keys. */
 tr_code tr_named_tracker_agree_on_keys(tr_named_tracker *named, const char *keys, tr_error *err) {
   entry *e = (entry *)named;
   if (e->keys == NULL) {

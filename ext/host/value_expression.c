@@ -1,14 +1,14 @@
 /*
 ** The sandbox is one view,
 **   CREATE VIEW output(result) AS SELECT (expression) FROM (SELECT current_value() AS value)
-** where current_value() is ours and gives what is being evaluated.
+** where current_value() is ours and returns the value that is being evaluated.
 **
-** and beside it, only to be compiled, a CHECK of the same expression: there SQLite takes no
-** subquery, no aggregate and no window function, which would speak of other rows than the one.
+** The same expression is also compiled as a CHECK constraint. SQLite allows no subquery, aggregate
+** or window function there, and those could use other rows than the one.
 **
-** A view, because SQLite holds what stands in a schema to the rules that we want (untrusted:
-** functions marked INNOCUOUS only, no parameters), also for functions that the program registers on
-** every connection (sqlite3_auto_extension).
+** It is a view because SQLite then applies the rules that we want: no parameters, and from an
+** untrusted schema only functions that are INNOCUOUS. That includes functions that the program
+** registers on every connection (sqlite3_auto_extension).
 */
 #include "host/value_expression.h"
 
@@ -16,14 +16,14 @@
 
 #include "base/memory.h"
 
-/* Virtual machine steps between two looks at the caller's interrupt. */
+/* Virtual machine steps between two polls of the caller's interrupt. */
 #define STEPS_BETWEEN_POLLS 1000
 
 struct tr_value_expression {
   sqlite3 *db;
   sqlite3_stmt *stmt;
   tr_interrupt *interrupt;
-  tr_error stopped; /* why the caller's connection ended the evaluation; code TR_OK: it did not */
+  tr_error stopped; /* why the caller's connection stopped the evaluation; TR_OK: it did not */
   int64_t value;
 };
 
@@ -38,7 +38,7 @@ static int is_stopped(void *pointer) {
   return tr_interrupt_poll(expression->interrupt, &expression->stopped) != TR_OK;
 }
 
-/* Fills `err` from the sandbox, or with what stopped it. */
+/* Fills `err` with the error of the sandbox, or with what stopped it. */
 static tr_code fail(tr_value_expression *expression, int rc, tr_error *err) {
   if (expression->stopped.code != TR_OK) {
     if (err != NULL) *err = expression->stopped;
@@ -60,7 +60,7 @@ static int open_sandbox(tr_value_expression *expression) {
   return rc;
 }
 
-/* Runs the one statement that `sql` may hold. */
+/* Runs the one statement of `sql`. */
 static tr_code run(tr_value_expression *expression, const char *sql, tr_error *err) {
   const char *rest;
   int rc = sqlite3_prepare_v2(expression->db, sql, -1, &expression->stmt, &rest);
