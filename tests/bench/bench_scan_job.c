@@ -8,7 +8,7 @@
 ** Then the two parts of the difference are timed alone: reading the rows of bundles that are
 ** already claimed, and job_next in a transaction that is committed anyhow. job_next is also
 ** compared with a bare scan of a bundle's rows. bench_scan_job.py has the loop in Python. The table
-** has 50,000 rows, the file is in WAL mode with synchronous = NORMAL, and all statements are prepared
+** has 50,000 rows, the file is in WAL mode with synchronous = NORMAL. All statements are prepared
 ** once. tests/README.md says how to read what it prints.
 */
 #include <time.h>
