@@ -164,7 +164,10 @@ static tr_code add_block(tr_group_arena *arena, size_t size, tr_error *err) {
     arena->account.used -= size;
     code = tr_error_no_memory(err);
   }
-  /* no block of a reserve is lost: with a reserve there is no limit, so nothing failed */
+  /*
+  ** No block of the reserve is lost: with a reserve there is no limit, so a block from it cannot
+  ** fail.
+  */
   if (code != TR_OK) return code;
   b->next = arena->blocks;
   b->used = 0;

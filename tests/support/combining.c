@@ -1,5 +1,5 @@
 /*
-** Accumulators for tests: whatever cannot fail in a correct program ends the test if it does.
+** Accumulators for tests. What cannot fail in a correct program aborts the test if it does.
 */
 #include "combining.h"
 
@@ -101,7 +101,10 @@ char *combining_output(const tr_combine *combine, const void *state) {
 #define BYTES(text) \
   { (const uint8_t *)(text), sizeof(text) - 1 }
 
-/* Prefixes of each other, every length of UTF-8 characters, an inner zero, what JSON escapes. */
+/*
+** Prefixes of each other, UTF-8 characters of every length, a zero byte inside, characters that
+** JSON escapes.
+*/
 static const tr_bytes texts[] = {
     BYTES(""),
     BYTES("a"),
@@ -137,7 +140,7 @@ tr_value combining_random_value(test_random *random, int is_numeric) {
   return tuple.values[0];
 }
 
-/* One of few numbers that are equal in SQL, in pairs. */
+/* One of a few numbers; some are equal in SQL but of different types. */
 static tr_value random_tie(test_random *random) {
   static const double numbers[] = {0, -0.0, 1, 2};
   double number = numbers[test_random_below(random, 4)];

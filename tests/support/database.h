@@ -1,6 +1,6 @@
 /*
-** Databases with the extension, for tests of whatever lives in one: a file in $TMPDIR or memory,
-** and statements with what they must give. Nothing here outlives a fork.
+** Databases with the extension, for tests: in a file in $TMPDIR or in memory. Runs statements and
+** checks what they return. Do not use them after a fork.
 */
 #ifndef TR_TEST_DATABASE_H
 #define TR_TEST_DATABASE_H
@@ -14,7 +14,7 @@
 
 #include "tranche.h"
 
-/* A path in $TMPDIR, of this process; whatever was there is removed. */
+/* A path in $TMPDIR for this process. An existing database there is removed. */
 static inline const char *database_path(const char *name, char path[512]) {
   static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
   const char *folder = getenv("TMPDIR");
@@ -27,7 +27,7 @@ static inline const char *database_path(const char *name, char path[512]) {
   return path;
 }
 
-/* Removes it again. */
+/* Removes the database again. */
 static inline void database_remove(const char *path) {
   static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
   char file[540];
@@ -37,7 +37,7 @@ static inline void database_remove(const char *path) {
   }
 }
 
-/* A connection with the extension; aborts the process when there is none. */
+/* A connection with the extension. Aborts the process if it cannot be opened. */
 static inline sqlite3 *database_open(const char *path, int busy_milliseconds) {
   sqlite3 *db = NULL;
   char *message = NULL;
@@ -52,7 +52,7 @@ static inline sqlite3 *database_open(const char *path, int busy_milliseconds) {
   return db;
 }
 
-/* Runs statements; their code. */
+/* Runs statements and returns their code. */
 static inline int database_run(sqlite3 *db, const char *sql) {
   return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
@@ -65,7 +65,7 @@ static inline void database_must(sqlite3 *db, const char *sql) {
   abort();
 }
 
-/* The integer that a query gives; -1: it gives none, or fails. */
+/* The integer that a query returns; -1 if it returns none or fails. */
 static inline int64_t database_integer(sqlite3 *db, const char *sql) {
   sqlite3_stmt *stmt = NULL;
   int64_t integer = -1;
@@ -78,8 +78,8 @@ static inline int64_t database_integer(sqlite3 *db, const char *sql) {
 }
 
 /*
-** The text that a query gives, or "error: ..."; a NULL and no row are "". Holds until the thread's
-** eighth call after.
+** The text that a query returns, or "error: ...". NULL and no row give "". The text is valid until
+** the eighth following call in this thread.
 */
 static inline const char *database_text(sqlite3 *db, const char *sql) {
   static _Thread_local char texts[8][2048];
@@ -97,7 +97,7 @@ static inline const char *database_text(sqlite3 *db, const char *sql) {
   return text;
 }
 
-/* Steps a prepared statement with up to two texts once and resets it; its code. */
+/* Binds up to two texts to a prepared statement, steps it once and resets it. Returns the code. */
 static inline int database_step(sqlite3_stmt *stmt, const char *first, const char *second) {
   if (first != NULL) sqlite3_bind_text(stmt, 1, first, -1, SQLITE_TRANSIENT);
   if (second != NULL) sqlite3_bind_text(stmt, 2, second, -1, SQLITE_TRANSIENT);

@@ -1,6 +1,7 @@
 /*
-** How much a long test does: `test_effort(1000000)` random cases is 1,000,000 in `make test` and a
-** few percent of that under a sanitizer or valgrind, where TEST_EFFORT=percent is set. At least 1.
+** The amount of work of a long test. test_effort(1000000) is 1,000,000 cases in `make test`, and a
+** few percent of that under a sanitizer or valgrind, where TEST_EFFORT=percent is set. It is at
+** least 1.
 */
 #ifndef TR_TEST_EFFORT_H
 #define TR_TEST_EFFORT_H

@@ -1,8 +1,7 @@
 /*
-** SQLite's allocator, for programs that have it fail on request. Install it before anything else of
-** SQLite is called.
+** SQLite's allocator, with failures on request. Install it before any other call of SQLite.
 **
-** Thread-safety: any thread may allocate; one arms.
+** Thread-safety: any thread may allocate. Only one may arm it.
 */
 #ifndef FAILING_ALLOCATOR_H
 #define FAILING_ALLOCATOR_H
@@ -13,8 +12,8 @@
 
 static struct {
   sqlite3_mem_methods real;
-  atomic_long fail_at;   /* 0: never; else the number of the allocation that fails */
-  atomic_int fails_on;   /* 1: so do all after it */
+  atomic_long fail_at;   /* the number of the allocation that fails; 0: none */
+  atomic_int fails_on;   /* 1: all allocations after that one fail too */
   atomic_long allocated; /* since it was armed */
   atomic_int has_failed;
 } failing_allocator;
@@ -35,7 +34,7 @@ static inline void *failing_allocator_realloc(void *memory, int size) {
   return failing_allocator_is_to_fail() ? NULL : failing_allocator.real.xRealloc(memory, size);
 }
 
-/* From now on allocation number `at` fails, and if `on` all after it; 0: none does. */
+/* Allocation number `at` from now fails; if `on`, all after it too. 0: none fails. */
 static inline void failing_allocator_arm(long at, int on) {
   atomic_store(&failing_allocator.allocated, 0);
   atomic_store(&failing_allocator.has_failed, 0);
@@ -43,7 +42,7 @@ static inline void failing_allocator_arm(long at, int on) {
   atomic_store(&failing_allocator.fail_at, at);
 }
 
-/* Whether one has failed since then. */
+/* Whether one has failed since it was armed. */
 static inline int failing_allocator_has_failed(void) {
   return atomic_load(&failing_allocator.has_failed);
 }
@@ -55,7 +54,7 @@ static inline void failing_allocator_install(void) {
   failing.xMalloc = failing_allocator_malloc;
   failing.xRealloc = failing_allocator_realloc;
   if (sqlite3_config(SQLITE_CONFIG_MALLOC, &failing) != SQLITE_OK) abort();
-  /* Lookaside memory would answer small requests without asking us. */
+  /* Lookaside memory would serve small requests without this allocator. */
   if (sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) != SQLITE_OK) abort();
 }
 

@@ -1,6 +1,6 @@
 /*
-** Byte keys in tests, written as hexadecimal text. A key of hex() lives until the sixteenth call
-** after.
+** Keys in tests, written in hexadecimal. A key that hex() returns is valid until the sixteenth
+** following call.
 */
 #ifndef TR_TEST_HEX_H
 #define TR_TEST_HEX_H

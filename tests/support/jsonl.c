@@ -1,6 +1,6 @@
 /*
-** JSON lines: getline for the lines, two prepared statements on an in-memory database for what is
-** in them, and a list of everything handed out since the line began.
+** JSON lines. getline reads the lines, two prepared statements on an in-memory database read what
+** is in them, and a list keeps everything that was returned since the line began.
 */
 #include "jsonl.h"
 
@@ -103,7 +103,7 @@ long jsonl_line_number(const jsonl *file) {
   return file->line_number;
 }
 
-/* Leaves the statement on the member's row; the caller resets it when it has what it wants. */
+/* Leaves the statement on the row of the member, whose columns the caller reads. */
 static const char *find(jsonl *file, const char *json, const char *path) {
   sqlite3_stmt *stmt = file->member;
   sqlite3_reset(stmt);

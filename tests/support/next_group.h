@@ -1,12 +1,12 @@
 /*
-** The groups of a grouping one after another, where that cannot fail.
+** Iterates over the groups of a grouping, in tests in which that cannot fail.
 */
 #ifndef TESTS_SUPPORT_NEXT_GROUP_H
 #define TESTS_SUPPORT_NEXT_GROUP_H
 
 #include "combine/grouping.h"
 
-/* NULL behind the last. */
+/* The next group; NULL after the last. */
 static inline const tr_group *next_group(tr_grouping *grouping, tr_grouping_cursor *cursor) {
   const tr_group *group;
   tr_error err;

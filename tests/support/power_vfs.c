@@ -1,5 +1,5 @@
 /*
-** Files as they are, files as they are safely, and the changes between the two.
+** For each file: its current contents, its safe contents, and the changes between them.
 */
 #include "power_vfs.h"
 
@@ -9,7 +9,7 @@
 
 enum { FILES = 16, SECTOR = 512, NAME = 256 };
 
-/* A write of `size` bytes at `offset`; without `data` a truncation to `offset`. */
+/* A write of `size` bytes at `offset`. Without `data` it is a truncation to `offset`. */
 typedef struct change {
   struct change *next;
   int64_t offset;
@@ -28,9 +28,10 @@ typedef struct disk_file {
   int is_safely_there;
   image now;
   image safe;
-  int has_deleted; /* a file of this name was deleted, and the directory was not synced since */
+  /* A file of this name was deleted, and the directory has not been synced since. */
+  int has_deleted;
   image deleted;
-  change *first; /* what happened since the last sync */
+  change *first; /* the changes since the last sync */
   change *last;
 } disk_file;
 
@@ -86,7 +87,7 @@ static void clear_file(disk_file *file) {
   *file = (disk_file){0};
 }
 
-/* Nothing is there now; what was may come back with the name, as a whole. */
+/* Now there is no file of this name. After a power failure the old one may come back as a whole. */
 static void keep_deleted(disk_file *file) {
   if (file->is_safely_there) {
     copy_image(&file->deleted, file->first == NULL ? &file->now : &file->safe);
@@ -97,7 +98,7 @@ static void keep_deleted(disk_file *file) {
   file->now.size = file->safe.size = 0;
 }
 
-/* All files lie in one directory; from here on it is safely as it is. */
+/* All files are in one directory. This makes its current state safe. */
 static void sync_directory(void) {
   for (int i = 0; i < FILES; i++) {
     files[i].has_deleted = 0;
@@ -121,7 +122,7 @@ static disk_file *find_or_add(const char *name) {
 
 /* --- The power ------------------------------------------------------------------------------- */
 
-/* One more change: 1 when the power goes in the middle of it. */
+/* Counts one more change. Returns 1 if the power is off, which may happen during this change. */
 static int goes_off(void) {
   if (changes_left > 0 && --changes_left == 0) is_off = 1;
   return is_off;
@@ -158,7 +159,7 @@ static uint64_t next_random(uint64_t *state) {
   return x ^ x >> 31;
 }
 
-/* Lets a random part of a change happen to what was safe. */
+/* Applies a random part of a change to the safe contents. */
 static void apply_some(image *to, const change *c, uint64_t *random) {
   if (c->data == NULL) {
     if (next_random(random) % 2 == 0) apply(to, c);
@@ -178,7 +179,7 @@ void power_vfs_restore(uint64_t seed) {
     disk_file *file = &files[i];
     if (file->name[0] == '\0') continue;
     if (!file->is_safely_there && next_random(&seed) % 2 == 0) {
-      /* The directory is as it was at its last sync. */
+      /* The directory goes back to its last sync. */
       drop_changes(file);
       file->is_there = file->has_deleted;
       if (file->has_deleted) copy_image(&file->safe, &file->deleted);
@@ -218,7 +219,10 @@ static int read_file(sqlite3_file *base, void *to, int size, sqlite3_int64 offse
   return SQLITE_IOERR_SHORT_READ;
 }
 
-/* Notes a change and makes it; one during which the power goes is noted and may happen in part. */
+/*
+** Records a change and makes it. A change during which the power fails is recorded, and may happen
+** in part.
+*/
 static int add_change(disk_file *file, int64_t offset, const void *data, int64_t size) {
   if (is_off) return SQLITE_IOERR_WRITE;
   change *c = must(calloc(1, sizeof *c));
@@ -255,7 +259,7 @@ static int sync_file(sqlite3_file *base, int flags) {
   copy_image(&file->safe, &file->now);
   drop_changes(file);
   if (!file->is_safely_there)
-    sync_directory(); /* as SQLite does with the first sync of a new file */
+    sync_directory(); /* SQLite syncs the directory with the first sync of a new file */
   return SQLITE_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
-** Rows are hashed with FNV-1a, value by value, types included.
+** Rows are hashed with FNV-1a, value by value; the types are included.
 */
 #include "sql_blocks.h"
 
@@ -54,7 +54,7 @@ static void hash(uint64_t *sum, const void *bytes, size_t size) {
   }
 }
 
-/* SQLITE_NOMEM if SQLite could not give the value. */
+/* SQLITE_NOMEM: SQLite could not return the value. */
 static int hash_value(uint64_t *sum, sqlite3_stmt *stmt, int column) {
   int type = sqlite3_column_type(stmt, column), size = 0;
   int64_t integer = 0;

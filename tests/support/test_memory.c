@@ -1,5 +1,5 @@
 /*
-** base/memory.h for the unit tests of src/.
+** Implements base/memory.h for the unit tests of src/.
 */
 #include "test_memory.h"
 

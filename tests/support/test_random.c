@@ -1,6 +1,6 @@
 /*
-** splitmix64, and values made from it. Numbers come from a table of awkward ones, from random bits
-** and from what people store (small integers, prices), and are then moved by a step or two.
+** splitmix64, and random values. Numbers come from a table of awkward ones, from random bits, and
+** from usual data (small integers, prices). Some are then moved by a step or two.
 */
 #include "test_random.h"
 
@@ -18,7 +18,7 @@ test_random test_random_begin(const char *name) {
   const char *given = getenv("TRANCHE_SEED");
   if (given != NULL) seed = strtoull(given, NULL, 10);
   printf("%s: TRANCHE_SEED=%llu\n", name, (unsigned long long)seed);
-  fflush(stdout); /* a crash must not take it along */
+  fflush(stdout); /* so that a crash does not lose it */
   return (test_random){seed};
 }
 
@@ -107,7 +107,7 @@ void test_random_tuple(test_random *random, size_t count, test_tuple *tuple) {
   for (size_t i = 0; i < count; i++) tuple->values[i] = random_value(random, tuple->bytes[i]);
 }
 
-/* Moves a value to a neighbour, to its other type, or to one that has it as a prefix. */
+/* Changes a value to a neighbour, to the same value of another type, or by one byte at its end. */
 static tr_value nudge(test_random *random, tr_value value, uint8_t *room) {
   uint64_t choice = test_random_below(random, 3);
   switch (value.type) {

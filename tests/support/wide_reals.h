@@ -1,7 +1,7 @@
 /*
-** Whether long double has the 64 bits of precision by which SQLite compares integers with REALs.
-** Under valgrind it has 53, and SQLite itself is inexact for integers beyond 2^53: a test that
-** takes SQLite's word keeps below.
+** Whether long double has the 64 bits of precision with which SQLite compares integers and REALs.
+** Under valgrind it has 53, and SQLite itself is inexact for integers beyond 2^53. A test that
+** compares with SQLite must then stay below that.
 */
 #ifndef TR_TEST_WIDE_REALS_H
 #define TR_TEST_WIDE_REALS_H

@@ -2,15 +2,15 @@
 ** The laws of combine functions, for every function in the registry and all its shapes:
 **
 **   identity           merging an empty accumulator, into or from, changes nothing
-**   commutativity,     however the rows are ordered and cut, and in whatever tree the parts are
-**   associativity      merged, some of them written and read on the way, the bytes and the output are
-**                      those of adding all rows to one accumulator
-**   inverse            rows added and taken back leave no trace
-**   patience           extracting, writing and merging from leave an accumulator as it was
+**   commutativity,     rows in any order, cut in any way, and merged in any tree, with some parts
+**   associativity      written and read on the way, give the bytes and the output of adding all
+**                      rows to one accumulator
+**   inverse            rows that are added and removed leave no trace
+**   patience           extracting, writing and merging from an accumulator do not change it
 **   memory             a failing allocation is an error, adds nothing, and loses nothing
 **
-** Functions that are not canonical keep the first and the last three; how close their outputs are
-** is tested with them. Bindings that draw random numbers are tested in test_sample.c.
+** Functions that are not canonical obey the first and the last three. Their own tests check how
+** close their outputs are. Bindings that draw random numbers are tested in test_sample.c.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void *accumulate(const tr_combine *combine, const combining_row *rows, si
   return state;
 }
 
-/* The same accumulator, written and read. */
+/* Writes an accumulator and reads it back. */
 static void *round_trip(const tr_combine *combine, void *state) {
   tr_combine read;
   tr_buffer blob = combining_write(combine, state);
@@ -133,7 +133,7 @@ static void written_and_read(test_random *random, const tr_combine *combine, com
   combining_free(combine, read);
 }
 
-/* Adds all rows but takes back, in another order, those behind the first `kept`. */
+/* Adds all rows, and then removes those after the first `kept`, in another order. */
 static void inverse(test_random *random, const tr_combine *combine, combining_row *rows,
                     size_t count) {
   if (combine->fn->remove_input == NULL) return;
@@ -157,7 +157,7 @@ typedef struct life {
   size_t count;
 } life;
 
-/* Adds a row; if memory fails it must not have been added, and a second try succeeds. */
+/* Adds a row. If memory fails, the row must not have been added, and a second try must succeed. */
 static tr_code add_again(const tr_combine *combine, void *state, const combining_row *row,
                          tr_code so_far) {
   tr_error err;
@@ -167,7 +167,7 @@ static tr_code add_again(const tr_combine *combine, void *state, const combining
   return TR_NO_MEMORY;
 }
 
-/* The whole life of two accumulators; every call must say so if its memory fails. */
+/* The whole life of two accumulators. Every call must return an error if its memory fails. */
 static tr_code live(void *context) {
   const life *l = context;
   const tr_combine *combine = l->combine;
@@ -241,7 +241,7 @@ static void laws_hold_for_all(void **unused) {
   printf("%ld bindings checked\n", checked);
 }
 
-/* What the documents and group_by_fields rely on. */
+/* What the documentation and group_by_fields rely on. */
 static void functions_are_well_formed(void **unused) {
   (void)unused;
   const tr_combine_fn *fn;

@@ -1,8 +1,7 @@
 /*
-** Exact sums: where they keep their value, how much memory that takes (docs/accumulators.md says
-** so), and that neither merging again and again nor taking back makes them grow. What they add up
-** to is checked against exact fractions by replay_exact_sums, and in all orders by
-** test_combine_laws.
+** Exact sums: where they keep their value, how much memory that takes (as docs/accumulators.md
+** says), and that neither repeated merging nor removing makes them grow. replay_exact_sums checks
+** their values against exact fractions, and test_combine_laws checks them in all orders.
 */
 #include <float.h>
 #include <math.h>
@@ -76,7 +75,7 @@ static void no_column_needs_more_than_documented(void **unused) {
   tr_exact_sum_free(&usual);
 }
 
-/* A window has room below its lowest bit; merged on and on it must not creep down with it. */
+/* A window has room below its lowest bit. It must not move down by that with each merge. */
 static void merging_does_not_grow(void **unused) {
   (void)unused;
   tr_exact_sum window = {0}, digits = {0};
@@ -119,7 +118,7 @@ static void infinities_come_and_go(void **unused) {
   tr_exact_sum_free(&sum);
 }
 
-/* Sums that fill 128 bits, from either side, and one more. */
+/* Sums that fill 128 bits, of either sign, and go beyond. */
 static void a_full_window_overflows_into_digits(void **unused) {
   (void)unused;
   for (int sign = -1; sign <= 1; sign += 2) {

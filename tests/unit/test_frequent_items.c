@@ -1,7 +1,7 @@
 /*
 ** combine/frequent_items.h: exact counts while they fit, bounds that always hold, merges, which
-** values are one, bytes, damage; and approx_top_count over it. Sketches of other implementations
-** are read in tests/replay/replay_sketches.c.
+** values are equal, bytes, damage; and approx_top_count, which uses it.
+** tests/replay/replay_sketches.c reads sketches of other implementations.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,10 @@ static void test_values(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
-/* A number or up to 19 digits of it, few different ones among many; `digits` holds the bytes. */
+/*
+** A random number, or its digits as text or BLOB. Small ones are frequent, so some values repeat.
+** `digits` holds the bytes.
+*/
 static tr_value random_value(test_random *random, char *digits, size_t size) {
   static const tr_type types[] = {TR_INTEGER, TR_REAL, TR_TEXT, TR_BLOB};
   uint64_t bits = test_random_next(random) >> test_random_below(random, 64);
@@ -97,7 +100,7 @@ static void assert_same(const tr_frequent_items *a, const tr_frequent_items *b) 
   }
 }
 
-/* The quick way of adding and the long one give the same, through many purges. */
+/* The quick and the general way of adding give the same result, through many purges. */
 static void test_quick_adding(void **state) {
   (void)state;
   test_random random = test_random_begin("test_frequent_items, quick adding");
@@ -130,7 +133,7 @@ static int compare_hashes(const void *a, const void *b) {
   return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* So many values that some are looked for under one hash. */
+/* Enough values for some to have the same hash. */
 static void test_same_hashes(void **state) {
   (void)state;
   enum { VALUES = 190000 };
@@ -153,7 +156,7 @@ static void test_same_hashes(void **state) {
   tr_frequent_free(&items);
 }
 
-/* A stream, with the true counts of values 0..DOMAIN-1. */
+/* A stream, with the true counts of the values 0..DOMAIN-1. */
 enum { DOMAIN = 20000 };
 typedef struct stream {
   test_random random;
@@ -161,7 +164,7 @@ typedef struct stream {
   int64_t total;
 } stream;
 
-/* Value v about as often as 1/v, or all alike, or one after the other. */
+/* Shape 0: value v about as often as 1/v. 1: all equally often. 2: one after another. */
 static int64_t draw(stream *s, int shape) {
   double uniform = (double)(test_random_next(&s->random) >> 11) * 0x1p-53;
   int64_t value = shape == 0   ? (int64_t)pow(DOMAIN, uniform) - 1
@@ -178,7 +181,9 @@ static tr_value value_of(int64_t number, int is_text, char *room) {
   return tr_value_text(tr_bytes_of_text(room));
 }
 
-/* lower <= true <= upper for every value, listed or not; and the offset within its promise. */
+/*
+** lower <= true <= upper for every value, in the table or not; and the offset is within its bound.
+*/
 static void assert_bounds(const tr_frequent_items *items, const stream *s, int is_text) {
   char room[32];
   int64_t *found = calloc(DOMAIN, sizeof *found);
@@ -211,7 +216,7 @@ static void test_bounds(void **state) {
       for (int is_text = 0; is_text < 2; is_text++) {
         memset(&s, 0, sizeof s);
         s.random = random;
-        /* Integers with as many kept by each purge as may be, texts with none. */
+        /* With integers each purge keeps as many as possible, with texts none. */
         int least = is_text ? 0 : 1 << lg_max >> 3;
         tr_frequent_items items = tr_frequent_empty(lg_max, least);
         long n = test_effort(50000);
@@ -228,7 +233,7 @@ static void test_bounds(void **state) {
   }
 }
 
-/* Bounds hold after any merge tree; nothing is lost while all fits. */
+/* The bounds hold after any merge tree. Nothing is lost while everything fits. */
 static void test_merges(void **state) {
   (void)state;
   enum { PARTS = 9 };
@@ -254,7 +259,7 @@ static void test_merges(void **state) {
   }
 }
 
-/* One heavy value among all different ones is found, wherever it comes. */
+/* One heavy value among values that are all different is found, wherever it comes. */
 static void test_heavy_value(void **state) {
   (void)state;
   for (int where = 0; where < 3; where++) {
@@ -403,7 +408,7 @@ static void expect_top(const char *what, const tr_value *values, size_t count, i
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(combine.fn->add_input(&combine, accumulator, &values[i], NULL), TR_OK);
   }
-  /* As it is, and through its BLOB. */
+  /* Once as it is, and once through its BLOB. */
   for (int round = 0; round < 2; round++) {
     char *output = combining_output(&combine, accumulator);
     if (strcmp(output, expected) != 0) fail_msg("%s: %s", what, output);
@@ -438,12 +443,14 @@ static void test_top_count(void **state) {
       "{\"value\":7,\"count\":2,\"error\":0},{\"value\":\"a\",\"count\":1,\"error\":0}]");
 }
 
-/* n values are n, also where a purge has just been: all are alike, or some stand out. */
+/*
+** The output has n values even just after a purge, whether all counts are equal or some stand out.
+*/
 static void test_as_many_as_asked(void **state) {
   (void)state;
   static const struct {
     int64_t n;
-    int64_t values; /* where a purge has just been, with each value once */
+    int64_t values; /* after which there has just been a purge, with each value added once */
   } cases[] = {{1, 3073}, {10, 3073}, {10, 5634}, {512, 3073}, {513, 6145}, {10000, 98305}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     for (int64_t often = 0; often < 3; often++) {
@@ -472,8 +479,8 @@ static void test_as_many_as_asked(void **state) {
 }
 
 /*
-** All classes in one accumulator, purged many times, some class nearly or wholly gone: it comes
-** back.
+** All classes in one accumulator that is purged many times, so that some class is nearly or wholly
+** gone. It can be read back.
 */
 static void test_mixed_accumulator(void **state) {
   (void)state;

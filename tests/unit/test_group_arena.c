@@ -1,6 +1,6 @@
 /*
-** Pieces of an arena: apart from each other, aligned, reused when given back, counted, within the
-** limit.
+** Pieces of an arena: they do not overlap, are aligned, are reused when given back, are counted,
+** and stay within the limit.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void check(const piece *p, uint8_t with) {
   for (size_t i = 0; i < p->size; i++) assert_int_equal(p->data[i], with);
 }
 
-/* Takes a piece of any size, most of them small ones. */
+/* Takes a piece of random size, mostly a small one. */
 static void take(tr_group_arena *arena, test_random *random, piece *p) {
   p->size = 1 + test_random_below(random, test_random_below(random, 100) == 0 ? 3000000 : 9000);
   assert_int_equal(tr_group_arena_take(arena, p->size, (void **)&p->data, NULL), TR_OK);
@@ -49,7 +49,7 @@ static void test_pieces_are_apart(void **state) {
   for (int i = 0; i < PIECES; i++) {
     take(arena, &random, &pieces[i]);
     if (test_random_below(&random, 4) != 0) continue;
-    /* One goes, and another comes in its stead. */
+    /* Gives one back and takes another in its place. */
     piece *gone = &pieces[test_random_below(&random, (uint64_t)i + 1)];
     tr_group_arena_give_back(arena, gone->data, gone->size);
     take(arena, &random, gone);
@@ -116,9 +116,7 @@ static void test_failing_memory(void **state) {
   }
 }
 
-/*
-** Large blocks of an arena that is freed are those of the next one, up to what the reserve holds.
-*/
+/* The large blocks of a freed arena are used by the next one, up to what the reserve holds. */
 static void test_reserve(void **state) {
   (void)state;
   enum { MOST = 6 << 20, LARGE = 2 << 20, SMALL = 1 << 20 };
@@ -145,7 +143,7 @@ static void test_reserve(void **state) {
     tr_group_arena_free(arena);
     assert_int_equal(tr_group_reserve_memory(reserve), MOST);
   }
-  /* Under a limit all is new, and goes. */
+  /* Under a limit all blocks are new, and are freed. */
   tr_memory_budget limited = {.limit = 100 << 20};
   tr_group_arena *arena;
   assert_int_equal(tr_group_arena_create(&limited, reserve, &arena, NULL), TR_OK);
@@ -156,7 +154,7 @@ static void test_reserve(void **state) {
   assert_int_equal(test_memory_live(), live);
 }
 
-/* Threads that take and give back at once: each finds in its pieces what it wrote there. */
+/* Threads take and give back at the same time. Each must find in its pieces what it wrote there. */
 static void *take_many(void *pointer) {
   tr_group_arena *arena = pointer;
   piece mine[50];

@@ -1,8 +1,8 @@
 /*
-** Groupings against a list that is searched from end to end with tr_value_compare: random rows
-** of every type, with every collation, give the same groups, shown as their first rows were, in
-** that order, with the same counts and texts. Then growth to a million groups, merging by parts,
-** waiting rows, the memory limit, and a failing allocation at each place.
+** Groupings, compared with a list that is searched from end to end with tr_value_compare. Random
+** rows of every type, with every collation, must give the same groups, in the same order, with the
+** keys of their first rows, the same counts and the same texts. Then come growth to a million
+** groups, merging by parts, waiting rows, the memory limit, and failing allocations.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,9 @@
 #include "next_group.h"
 #include "test_memory.h"
 
-/* --- two combine functions: one whose state is all there is, one that owns memory ---------- */
+/*
+** --- two combine functions: one that owns no memory, one that does -----------------------------
+*/
 
 static tr_code count_add(const tr_combine *combine, void *state, const tr_value *inputs,
                          tr_error *err) {
@@ -39,7 +41,7 @@ static const tr_combine_fn count_fn = {.name = "count",
                                        .add_input = count_add,
                                        .merge_accumulators = count_merge};
 
-/* Appends the second argument's text, and one byte that says the type of the third. */
+/* Appends the text of the second argument, and a byte for the type of the third. */
 static tr_code collect_add(const tr_combine *combine, void *state, const tr_value *inputs,
                            tr_error *err) {
   (void)combine;
@@ -144,7 +146,8 @@ static row random_row(void) {
 }
 
 /*
-** Rows of small integers and NULLs, which wait in another form than all else; some have 1.0 for 1.
+** Rows of small integers and NULLs, which wait in another form than other rows. Some have 1.0 for
+** 1.
 */
 static row random_short_row(void) {
   row r = {.keys = {tr_value_null()}};
@@ -157,7 +160,7 @@ static row random_short_row(void) {
   return r;
 }
 
-/* Some of these and then some of those. */
+/* Runs of short rows and runs of others. */
 static void fill_with_runs(row *rows, size_t count) {
   for (size_t r = 0; r < count;) {
     int is_short = random_below(3) > 0;
@@ -169,7 +172,10 @@ static void fill_with_runs(row *rows, size_t count) {
 
 /* --- the oracle ---------------------------------------------------------------------------- */
 
-/* SQLite's three collations, as its documents say, on a text; the zero byte as its code does. */
+/*
+** Whether two texts are equal by a collation, as SQLite's documentation describes it. (Zero bytes
+** are as in SQLite's code.)
+*/
 static int equal_text(tr_bytes a, tr_bytes b, tr_collation collation) {
   if (collation == TR_COLLATION_RTRIM) {
     while (a.size > 0 && a.data[a.size - 1] == ' ') a.size--;
@@ -220,7 +226,7 @@ static size_t group_plainly(const row *rows, size_t count, const tr_collation *c
   return found;
 }
 
-/* The same value of the same type, with the same sign of zero. */
+/* The same value of the same type; zeros with the same sign. */
 static int is_same(const tr_value *a, const tr_value *b) {
   if (a->type != b->type) return 0;
   if (a->type == TR_REAL) return memcmp(&a->real, &b->real, sizeof a->real) == 0;
@@ -338,12 +344,17 @@ static void test_many_groups(void **state) {
   }
   assert_null(next_group(table, &cursor));
   free(is_seen);
-  /* What is promised of memory: 16 + 8 + 8 and at most 18 a group, and what is begun. */
+  /*
+  ** The documentation promises at most 8 + 8 + 8 bytes and 32 of index for each group. The bound is
+  ** a little wider.
+  */
   if (groups > 100000) {
     uint64_t memory = tr_grouping_memory(table);
     print_message("%lld groups of one integer, one count: %.1f bytes each\n", (long long)groups,
                   (double)memory / (double)groups);
-    /* (What the last block of the arena has in hand does not grow with them.) */
+    /*
+    ** 4 MB are for the unused rest of the arena's last block, which does not grow with the groups.
+    */
     assert_true(memory < (uint64_t)groups * (16 + 8 + 8 + 18 + 10) + (4 << 20));
   }
   tr_grouping_free(table);
@@ -373,7 +384,7 @@ static void test_merge_of_many(void **state) {
   tr_grouping_free(b);
 }
 
-/* The groups of the table that are no filler are these, in any order. */
+/* The groups of the table, without the fillers, are `groups`, in any order. */
 static void check_groups_in_any_order(tr_grouping *table, const expected_group *groups,
                                       size_t count) {
   tr_grouping_cursor cursor = {0};
@@ -397,7 +408,7 @@ static void check_groups_in_any_order(tr_grouping *table, const expected_group *
   assert_int_equal(found, count);
 }
 
-/* Groups that are only there to make a table large, so that it is cut into parts. */
+/* Adds groups that only make a table large, so that it is cut into parts. */
 static tr_code add_filler(tr_grouping *table, size_t key_count, int count, tr_error *err) {
   static uint8_t bytes[FILLER_SIZE];
   row filler = {.keys = {{.type = TR_BLOB, .bytes = {bytes, sizeof bytes}}}};
@@ -443,7 +454,8 @@ static void test_random_rows_in_parts(void **state) {
 }
 
 /*
-** Merging tables of parts of the rows gives the groups of all rows, as the first part showed them.
+** Merging tables of parts of the rows gives the groups of all rows, with keys as the first part has
+** them.
 */
 static void test_merge_is_whole(void **state) {
   (void)state;
@@ -487,7 +499,7 @@ static void test_no_keys(void **state) {
   tr_grouping_free(table);
 }
 
-/* However much that one group owns, there is nothing to divide. */
+/* A single group is never cut into parts, however much memory it owns. */
 static void test_no_keys_and_much_memory(void **state) {
   (void)state;
   static uint8_t bytes[100000];
@@ -510,7 +522,7 @@ static void test_no_keys_and_much_memory(void **state) {
   tr_grouping_free(table);
 }
 
-/* Keys longer than a chunk, between short ones. */
+/* Keys longer than a chunk, among short ones. */
 static void test_long_keys(void **state) {
   (void)state;
   tr_group_shape shape = counting_shape(0);
@@ -544,8 +556,8 @@ static void test_long_keys(void **state) {
 }
 
 /*
-** A row longer than a buffer is added at once, but behind the rows of its group that wait, in both
-** of a part's buffers.
+** A row longer than a buffer is added at once, but after the rows of its group that wait in both
+** buffers of the part.
 */
 static void test_long_rows_keep_their_place(void **state) {
   (void)state;
@@ -603,7 +615,7 @@ static void test_memory_limit(void **state) {
     assert_non_null(strstr(err.message, "limit of 1"));
     tr_grouping_free(table);
   }
-  /* What accumulators own counts, too. */
+  /* What accumulators own counts too. */
   tr_group_shape shape = shape_of(all_collations);
   shape.memory_limit = 1000000;
   tr_grouping *table;
@@ -618,7 +630,7 @@ static void test_memory_limit(void **state) {
   tr_grouping_free(table);
 }
 
-/* A run that grows, splits, waits and merges. */
+/* A run that grows, splits, lets rows wait, and merges. */
 static tr_code run_all(const row *rows, size_t count, tr_error *err) {
   tr_group_shape shape = shape_of(all_collations);
   tr_group_shape counting = counting_shape(0);
@@ -643,7 +655,7 @@ static tr_code run_all(const row *rows, size_t count, tr_error *err) {
   return code;
 }
 
-/* Fails its n-th allocation, for all n. */
+/* Runs that with the n-th allocation failing, for all n. */
 static void test_failing_allocations(void **state) {
   (void)state;
   row rows[100];

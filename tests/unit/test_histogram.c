@@ -1,6 +1,6 @@
 /*
-** histogram(x, bins): bins that read well, counts that sum to the number of values, whatever the
-** values.
+** histogram(x, bins): bins that are easy to read, and counts that sum to the number of values, for
+** all values.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void picture_of_values(int64_t bins, const tr_value *values, int count, c
   char *output = combining_output(&combine, state);
   char *to = room;
   for (const char *from = output; *from != '\0'; from++) {
-    /* Blocks begin with this byte; the two blanks before them go too. */
+    /* Blocks begin with this byte. The two blanks before them are dropped too. */
     if ((uint8_t)*from < 0x80) *to++ = *from;
     if ((uint8_t)*from == 0xe2 && to - room >= 2 && to[-1] == ' ') to -= 2;
   }
@@ -136,7 +136,7 @@ static void test_integer_edges(void **state) {
   }
 }
 
-/* An edge as it is printed: sign, digits and perhaps an exponent; returns what follows. */
+/* An edge as printed: a sign, digits and perhaps an exponent. Returns what follows. */
 typedef struct edge {
   int is_negative;
   uint64_t size;
@@ -156,7 +156,9 @@ static int is_below(int64_t x, edge of) {
   return x < 0 || (uint64_t)x < of.size;
 }
 
-/* Rows that hold what lies between their edges, for integers around any number and as far apart. */
+/*
+** Each row counts the values between its edges, for integers around any number and at any distance.
+*/
 static void test_integer_counts(void **state) {
   (void)state;
   test_random random = test_random_begin("histogram integers");
@@ -191,7 +193,7 @@ static void test_integer_counts(void **state) {
   }
 }
 
-/* At most so many rows, of one width, each with the values that belong there. */
+/* At most `bins` rows, of one width, each with the values that belong to it. */
 static void test_counts(void **state) {
   (void)state;
   test_random random = test_random_begin("histogram counts");
@@ -241,7 +243,7 @@ static void test_arguments(void **state) {
   combining_free(&combine, accumulator);
 }
 
-/* Parts merge through their BLOBs to the picture of the whole, while it is exact. */
+/* As long as it is exact, merging parts through their BLOBs gives the picture of the whole. */
 static void test_merge(void **state) {
   (void)state;
   tr_combine combine = bind(10), read;
@@ -266,7 +268,9 @@ static void test_merge(void **state) {
   combining_free(&combine, parts[1]);
 }
 
-/* A total that is stored after each of a thousand merges: counts stay within 1/400 of the rows. */
+/*
+** A total that is stored after each of thousands of merges: counts stay within 1/400 of the rows.
+*/
 static void test_stored_total(void **state) {
   (void)state;
   enum { PARTS = 12000, PART = 256 };
@@ -304,7 +308,7 @@ static void test_stored_total(void **state) {
   combining_free(&combine, sum);
 }
 
-/* The count that a row of the picture has for the value `x`; an infinity's has one edge. */
+/* The count of the row of the picture that holds `x`. The row of an infinity has one edge. */
 static long count_at(const char *picture, double x) {
   for (const char *line = strchr(picture, ' ') + 1; line != NULL; line = strchr(line, '\n')) {
     char *at;
@@ -332,8 +336,8 @@ static long total_of(const char *picture) {
 }
 
 /*
-** The minimum and the maximum are known at any size: the rows that they are in show them, though
-** the sketch may have dropped both, and counts still sum to the number of values.
+** The minimum and the maximum are always known. The rows that hold them count them, even if the
+** sketch has dropped both, and the counts still sum to the number of values.
 */
 static void test_ends_are_shown(void **state) {
   (void)state;

@@ -1,7 +1,7 @@
 /*
-** combine/hll.h: which values are one, exact counts, errors over all sizes, independence of order
-** and cut, folding, bytes, damage. Sketches of other implementations are read in
-** tests/replay/replay_sketches.c.
+** combine/hll.h: which values are equal, exact counts, errors over all sizes, independence of order
+** and cut, folding, bytes, damage. tests/replay/replay_sketches.c reads sketches of other
+** implementations.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static void test_values(void **state) {
   }
 }
 
-/* The published hash: what a sketch of the integer 1 holds is known. */
+/* The published hash: the bytes of a sketch of the integer 1 are known. */
 static void test_hash_is_the_published_one(void **state) {
   (void)state;
   static const uint8_t expected[] = {2, 1, 7, 13, 3, 8, 1, 0, 0x2b, 0xf2, 0xfb, 0x06};
@@ -109,10 +109,7 @@ static void test_exact_while_small(void **state) {
   tr_hll_free(&hll);
 }
 
-/*
-** Two values that share a coupon leave what one of them leaves, byte for byte: no estimate can
-** tell.
-*/
+/* Two values that share a coupon leave the same bytes as one of them. No estimate can tell. */
 static void test_shared_coupon(void **state) {
   (void)state;
   tr_hll one = tr_hll_empty(TR_HLL_LG_K), both = tr_hll_empty(TR_HLL_LG_K);
@@ -129,7 +126,7 @@ static int compare_coupons(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* How many of `count` coupons are the same as another, which are counted once. Sorts them. */
+/* How many of `count` coupons are equal to an earlier one. Sorts them. */
 static long shared_coupons(uint32_t *coupons, long count) {
   long shared = 0;
   qsort(coupons, (size_t)count, sizeof *coupons, compare_coupons);
@@ -137,7 +134,7 @@ static long shared_coupons(uint32_t *coupons, long count) {
   return shared;
 }
 
-/* That happens to one pair in 3 * 2^26, as hll.h derives it: some 2,731 times among 2^20 values. */
+/* One pair in 3 * 2^26 shares a coupon, as hll.h derives: some 2,731 pairs among 2^20 values. */
 static void test_how_often_coupons_are_shared(void **state) {
   (void)state;
   enum { COUNT = 1 << 20 };
@@ -148,13 +145,16 @@ static void test_how_often_coupons_are_shared(void **state) {
   double shared = (double)shared_coupons(coupons, COUNT);
   double expected = COUNT * (COUNT - 1.0) / 2 / 0x3p26;
   free(coupons);
-  /* Poisson's distribution: within six standard deviations. */
+  /* A Poisson distribution: within six standard deviations. */
   if (fabs(shared - expected) > 6 * sqrt(expected)) {
     fail_msg("%.0f of %d values share a coupon, expected %.1f", shared, COUNT, expected);
   }
 }
 
-/* A small count is too low by how many values share a coupon, which few in a thousand sets do. */
+/*
+** A small count is too low by the number of values that share a coupon. Few in a thousand sets have
+** any.
+*/
 static void test_small_counts(void **state) {
   (void)state;
   test_random random = test_random_begin("hll small counts");
@@ -179,7 +179,7 @@ static void test_no_spike(void **state) {
     double k = (double)(1 << lg_k), bound = 4 * 1.04 / sqrt(k);
     tr_hll hll = tr_hll_empty(lg_k);
     int64_t added = 0;
-    /* From 0.02 k to 5 k in steps of 5 %. */
+    /* From 0.02 k to 5 k, in steps of 5 %. */
     for (int step = 0; step < 114; step++) {
       double n = 0.02 * k * pow(1.05, step);
       int64_t base = (int64_t)lg_k << 40;
@@ -192,7 +192,7 @@ static void test_no_spike(void **state) {
   }
 }
 
-/* One standard error is at most 1.6 %, in at most 4 KB and what a preamble takes. */
+/* The standard error is at most 1.6 %, in at most 4 KB and a preamble. */
 static void test_error_and_size(void **state) {
   (void)state;
   const int64_t sizes[] = {1000, 3000, 10000, 30000, 100000};
@@ -217,7 +217,7 @@ static void test_error_and_size(void **state) {
   }
 }
 
-/* Values in any order, cut into any parts, merged in any tree: the same bytes. */
+/* Values in any order, cut into any parts and merged in any tree, give the same bytes. */
 static void test_order_and_cut(void **state) {
   (void)state;
   enum { PARTS = 7 };
@@ -227,7 +227,7 @@ static void test_order_and_cut(void **state) {
     tr_hll direct = tr_hll_empty(TR_HLL_LG_K), parts[PARTS];
     for (int p = 0; p < PARTS; p++) parts[p] = tr_hll_empty(TR_HLL_LG_K);
     add_integers(&direct, 0, n);
-    /* Multiplying by an odd number modulo 2^k visits all below 2^k, in another order. */
+    /* Multiplying by an odd number modulo 2^k visits all numbers below 2^k, in another order. */
     for (int64_t i = 0; i < 32768; i++) {
       int64_t value = i * 12345 % 32768;
       if (value >= n) continue;
@@ -246,7 +246,7 @@ static void test_order_and_cut(void **state) {
   }
 }
 
-/* Sketches of other sizes fold to the smallest, whichever way they come together. */
+/* Sketches of different sizes fold to the smallest, in whatever order they are merged. */
 static void test_folding(void **state) {
   (void)state;
   static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -276,7 +276,7 @@ static void test_folding(void **state) {
   }
 }
 
-/* An empty sketch changes nothing, and carries no size. */
+/* An empty sketch changes nothing; its lg_k does not count. */
 static void test_empty(void **state) {
   (void)state;
   const int64_t sizes[] = {0, 3, 300, 20000};
@@ -362,8 +362,8 @@ static void test_damaged_registers(void **state) {
     uint8_t value;
     const char *message;
   } cases[] = {
-      {6, 60, "of rank"},                  /* a lowest register above all that there is */
-      {36, 1, "where its preamble needs"}, /* an exception that is not there */
+      {6, 60, "of rank"},                  /* a lowest register above all possible ranks */
+      {36, 1, "where its preamble needs"}, /* an exception that does not exist */
       {40, 0xff, "0 exceptions, its registers name 2"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -377,7 +377,7 @@ static void test_damaged_registers(void **state) {
   tr_hll_free(&hll);
 }
 
-/* An image of registers with a maker's estimate (HIP, a double at 8) that it says is valid. */
+/* An image of registers with the estimate of its maker (HIP, a double at 8), marked as valid. */
 static tr_buffer image_with_hip(tr_hll *hll, double hip) {
   tr_buffer bytes = bytes_of(hll);
   bytes.data[5] &= (uint8_t)~16; /* in order */
@@ -385,7 +385,7 @@ static tr_buffer image_with_hip(tr_hll *hll, double hip) {
   return bytes;
 }
 
-/* A wrong one must not become an answer, nor may it come back in the bytes. */
+/* A wrong HIP must not become an estimate, nor may it be written again. */
 static void test_wrong_hip_is_ignored(void **state) {
   (void)state;
   const double claims[] = {0, 5, 80000, 130000, 4.3e14, -1, HUGE_VAL, NAN};
@@ -403,7 +403,10 @@ static void test_wrong_hip_is_ignored(void **state) {
   tr_hll_free(&hll);
 }
 
-/* A good one is the estimate while nothing is added, through bytes and merges with nothing. */
+/*
+** A plausible HIP is the estimate until something is added. Writing, reading, and merging with an
+** empty sketch keep it.
+*/
 static void test_hip(void **state) {
   (void)state;
   tr_hll hll = tr_hll_empty(12), more = tr_hll_empty(13), coupons = tr_hll_empty(13);
@@ -438,7 +441,7 @@ static void test_hip(void **state) {
   tr_hll_free(&coupons);
 }
 
-/* Over many sets the mean is the truth, also where registers are few. */
+/* Over many sets the mean estimate is right, also with few registers. */
 static void test_no_bias(void **state) {
   (void)state;
   enum { SETS = 1000 };
@@ -463,7 +466,9 @@ static void test_no_bias(void **state) {
   }
 }
 
-/* Everything there is, with any allocation failing; what was there before a failure still is. */
+/*
+** Uses everything, with any allocation failing. What was there before the failure is still there.
+*/
 static tr_code use_all(void *context) {
   (void)context;
   tr_hll a = tr_hll_empty(12), b = tr_hll_empty(10), read = tr_hll_empty(12);
@@ -493,7 +498,10 @@ static void test_out_of_memory(void **state) {
   assert_in_range(test_memory_fail_each(use_all, NULL), 20, 60);
 }
 
-/* As a combine function: an INTEGER, 0 for nothing, and one accumulator for each set of values. */
+/*
+** As a combine function: the output is an INTEGER, 0 without values, and the same set of values
+** gives the same accumulator.
+*/
 static void test_combine_function(void **state) {
   (void)state;
   tr_value nothing = tr_value_null();

@@ -1,7 +1,7 @@
 /*
 ** combine/kll.h: exact while small, the error bound for adversarial orders and any merge tree,
-** kinds of value, bytes, memory, damage. Sketches of other implementations are read in
-** tests/replay/replay_sketches.c.
+** kinds of value, bytes, memory, damage. tests/replay/replay_sketches.c reads sketches of other
+** implementations.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "test_memory.h"
 #include "test_random.h"
 
-/* Orders of 0..n-1, in which the rank of a value is the value. */
+/* Orders of 0..n-1. The rank of a value is the value itself. */
 static const char *const order_names[] = {"random",     "sorted",  "reversed",
                                           "organ pipe", "zoom in", "zoom out"};
 enum { RANDOM, SORTED, REVERSED, ORGAN_PIPE, ZOOM_IN, ZOOM_OUT, ORDERS };
@@ -52,7 +52,7 @@ typedef struct rank_errors {
   long ranks;
 } rank_errors;
 
-/* A number of a sketch: itself, or in eight digits as a text. */
+/* Adds a number: itself, or as a text of eight digits. */
 static tr_code add_number(tr_kll *kll, int64_t x) {
   char text[32];
   if (kll->kind != TR_KLL_TEXT) return tr_kll_add_integer(kll, x, NULL);
@@ -68,7 +68,9 @@ static int64_t number_of(const tr_kll *kll, tr_kll_item item) {
   return strtoll(text, NULL, 10);
 }
 
-/* Compares the ranks of 199 values with the truth, for a sketch of `each` times 0..n-1. */
+/*
+** Compares the ranks of 199 values with the true ones, for a sketch that has 0..n-1 `each` times.
+*/
 static void measure(const tr_kll *kll, int64_t n, int64_t each, rank_errors *errors) {
   tr_kll_view view;
   assert_int_equal(tr_kll_view_of(kll, &view, NULL), TR_OK);
@@ -92,7 +94,7 @@ static void measure(const tr_kll *kll, int64_t n, int64_t each, rank_errors *err
 
 static void assert_bounded(const rank_errors *errors, const char *order, const char *how) {
   double deviation = sqrt(errors->squares / (double)errors->ranks);
-  /* The ranks of one sketch go wrong together: the deviation shows itself over many. */
+  /* The errors of one sketch are correlated, so the deviation is checked only over many. */
   int are_many = errors->ranks >= 20 * 199;
   if (errors->worst > 5 || (are_many && deviation > 5.0 / 6)) {
     fail_msg("%s, %s: off by %.2f, one deviation is %.2f (of count / k)", order, how, errors->worst,
@@ -106,7 +108,7 @@ static void add_all(tr_kll *kll, const int64_t *values, int64_t count) {
   }
 }
 
-/* Different coins than the last time: the same order would give the same sketch. */
+/* Other coins than the last time. Otherwise the same order would give the same sketch. */
 static tr_kll make_sketch(test_random *random, int k) {
   tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, k);
   kll.random = test_random_next(random) | 1;
@@ -135,7 +137,7 @@ static void test_exact_up_to_k(void **state) {
   }
 }
 
-/* The bound, for each order, with and without the sampler (which begins at k^2 values). */
+/* The bound, for each order, with and without the sampler, which starts at k^2 values. */
 static void test_bound_of_orders(void **state) {
   (void)state;
   test_random random = test_random_begin("kll orders");
@@ -167,7 +169,7 @@ static void merge(tr_kll *into, const tr_kll *from) {
   assert_int_equal(tr_kll_merge(into, from, NULL), TR_OK);
 }
 
-/* Through bytes and back, as an accumulator that is stored. */
+/* Writes and reads a sketch, like an accumulator that is stored. */
 static void store(tr_kll *kll) {
   tr_buffer bytes = {0};
   tr_kll_items items = kll->kind == TR_KLL_TEXT ? TR_KLL_STRING : TR_KLL_INT64;
@@ -181,7 +183,7 @@ static void store(tr_kll *kll) {
 
 typedef enum tree { CHAIN, BALANCED, ANY_TREE, TREES } tree;
 
-/* Cuts the values into `parts`, of random sizes, and merges the sketches of these. */
+/* Cuts the values into `parts` parts of random sizes and merges their sketches. */
 static tr_kll merge_parts(test_random *random, const int64_t *values, int64_t n, int k, int parts,
                           tree how, int is_stored) {
   tr_kll *sketches = malloc((size_t)parts * sizeof *sketches);
@@ -240,7 +242,7 @@ static void test_bound_of_merges(void **state) {
   }
 }
 
-/* A thousand sketches of the very same values with the very same coins: errors cannot add up. */
+/* A thousand sketches of the same values with the same coins: their errors must not add up. */
 static void test_merging_copies(void **state) {
   (void)state;
   enum { K = 64, N = 20000, COPIES = 1000 };
@@ -258,16 +260,15 @@ static void test_merging_copies(void **state) {
 }
 
 /*
-** A running total to which a small part is merged each day, both of them stored: coins must not
-** come again after a store, or errors would add up. Nothing here is random but what the sketches
-** toss.
+** A running total, to which a small part is merged each day. Both are stored. Coins must not repeat
+** after a store, or the errors would add up. Only the sketches' own coins are random here.
 */
 static void test_bound_of_stored_totals(void **state) {
   (void)state;
   const struct {
     tr_kll_kind kind;
     int k;
-    int64_t n; /* a prime: i * multiplier % n visits all of 0..n-1 */
+    int64_t n; /* a prime, so that i * multiplier % n visits all of 0..n-1 */
     int64_t part;
     const char *what;
   } cases[] = {
@@ -339,7 +340,9 @@ static void test_empty_changes_nothing(void **state) {
   }
 }
 
-/* The same values in the same order give the same sketch: coins are a fixed sequence. */
+/*
+** The same values in the same order give the same sketch, because the coins are a fixed sequence.
+*/
 static void test_repeatable(void **state) {
   (void)state;
   tr_buffer bytes[2] = {{0}, {0}};
@@ -371,7 +374,7 @@ static tr_value entry_value(const tr_kll *kll, const tr_kll_view *view, size_t i
   return tr_kll_value(kll, view->entries[i].item);
 }
 
-/* INTEGERs keep all their bits until a REAL joins them, added or merged, before or after. */
+/* INTEGERs keep all their bits until a REAL comes, added or merged, before or after them. */
 static void test_integers_and_reals(void **state) {
   (void)state;
   const int64_t large = 9007199254740993; /* 2^53 + 1 */
@@ -402,7 +405,7 @@ static int compare_values(const void *a, const void *b) {
   return tr_value_compare(a, b);
 }
 
-/* Text by its bytes, whatever its length and however much begins alike. */
+/* Text is ordered by its bytes, for every length and with long common prefixes. */
 static void test_texts(void **state) {
   (void)state;
   enum { COUNT = 700, ROOM = 24 };
@@ -437,7 +440,7 @@ static void test_texts(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
-/* Texts keep to the bound too, and the sketch to its memory. */
+/* Texts keep to the error bound, and their sketch to its memory. */
 static void test_many_texts(void **state) {
   (void)state;
   enum { K = 64 };
@@ -465,7 +468,7 @@ static void test_many_texts(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
-/* 56 KB at k = 1024, whatever comes; little for little. */
+/* At most 56 KB at k = 1024; little for few values. */
 static void test_memory_is_bounded(void **state) {
   (void)state;
   tr_kll kll = tr_kll_empty(TR_KLL_INTEGER, 1024);
@@ -504,7 +507,7 @@ static void test_too_many_values(void **state) {
   tr_kll_free(&kll);
 }
 
-/* Every form that an image may take, numbers of all widths included. */
+/* Every form of an image, with numbers of all widths. */
 static void test_round_trip(void **state) {
   (void)state;
   const int64_t sizes[] = {0, 1, 2, 200, 201, 5000, 100000};
@@ -528,7 +531,7 @@ static void test_round_trip(void **state) {
   }
 }
 
-/* An image with one byte changed, and what is said of it. */
+/* Images with one changed byte, and the errors for them. */
 static void test_damage_is_named(void **state) {
   (void)state;
   const struct {
@@ -566,7 +569,7 @@ static void test_damage_is_named(void **state) {
     bytes.data[cases[i].at] = before[0];
     if (cases[i].at > 0) bytes.data[cases[i].at - 1] = before[1];
   }
-  /* More bytes than there should be, and a level that is not in order. */
+  /* Too many bytes, and too few. */
   assert_int_equal(tr_buffer_append_byte(&bytes, 0, NULL), TR_OK);
   assert_int_equal(tr_kll_read(&read, TR_KLL_DOUBLE, tr_buffer_bytes(&bytes), &err), TR_CORRUPT);
   assert_string_equal(err.message, "KLL sketch: 1 bytes behind its end");
@@ -578,7 +581,7 @@ static void test_damage_is_named(void **state) {
   assert_int_equal(test_memory_live(), 0);
 }
 
-/* Items of four bytes: floats are read where they are expected, 32-bit integers never. */
+/* Items of four bytes: floats are read if they are expected, 32-bit integers never are. */
 static void test_width_is_named(void **state) {
   (void)state;
   static const char four[] =
@@ -588,7 +591,7 @@ static void test_width_is_named(void **state) {
   const struct {
     tr_kll_items items;
     int size;          /* of an item */
-    uint32_t first[2]; /* the low four bytes of two items; of floats 1.0 and 2.0 */
+    uint32_t first[2]; /* the low four bytes of two items; 0x3f800000 is the float 1.0 */
     const char *message;
   } cases[] = {
       {TR_KLL_FLOAT, 4, {0x3f800000, 0x40000000}, NULL},
@@ -607,7 +610,7 @@ static void test_width_is_named(void **state) {
        "KLL sketch: its minimum is NaN, or a 32-bit integer and no float"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    /* Two items on one level of an image of k = 8, minimum and maximum before them. */
+    /* An image with k = 8: minimum, maximum, and two items on one level. */
     uint8_t bytes[24 + 4 * 8] = {5, 1, 15, 2, 8, 0, 8, 0, 2, [16] = 8, [18] = 1, [20] = 6};
     for (int j = 0; j < 4; j++) {
       uint32_t low = cases[i].first[j % 2];
@@ -627,7 +630,7 @@ static void test_width_is_named(void **state) {
   }
 }
 
-/* Everything there is, for numbers and for texts, with any allocation failing. */
+/* Uses everything, for numbers and for texts, with any allocation failing. */
 static tr_code use_all(void *context) {
   tr_kll_kind kind = *(const tr_kll_kind *)context;
   tr_kll_items items = kind == TR_KLL_TEXT ? TR_KLL_STRING : TR_KLL_INT64;
