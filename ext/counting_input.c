@@ -248,10 +248,15 @@ static tr_code begin_tracked(counting_cursor *cursor, const counting_request *r,
     tr_named_tracker_release(tracker);
     return code;
   }
+  code = tr_reader_init(&cursor->reader, &tr_counting_cursor_class, &cursor->reader_cursor,
+                        tracker->tracker, err);
+  if (code != TR_OK) {
+    tr_named_tracker_end_scan(tracker);
+    tr_named_tracker_release(tracker);
+    return code;
+  }
   cursor->tracker = tracker;
   cursor->reader_cursor.rest = source;
-  tr_reader_init(&cursor->reader, &tr_counting_cursor_class, &cursor->reader_cursor,
-                 tracker->tracker);
   cursor->step = source.step;
   cursor->is_plain = 0;
   cursor->is_eof = 0;

@@ -276,10 +276,12 @@ static int begin_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
   tr_restriction_free(&place);
   if (code != TR_OK) return -1;
   if (scan->limit != NULL) {
-    tr_reader_init(&scan->reader, &limited_class, scan, tracker);
+    code = tr_reader_init(&scan->reader, &limited_class, scan, tracker, err);
   } else {
-    tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader, tracker);
+    code = tr_reader_init(&scan->reader, &tr_borrowed_statement_cursor_class, statement_reader,
+                          tracker, err);
   }
+  if (code != TR_OK) return -1;
   scan->is_reading = 1;
   int has_row = tr_reader_start(&scan->reader, err);
   return scan->is_at_limit ? 0 : has_row;

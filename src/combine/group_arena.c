@@ -5,13 +5,13 @@
 */
 #include "combine/group_arena.h"
 
-#include <pthread.h>
 #include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 #define LARGE_PAGE ((size_t)2 << 20)
 #define FIRST_BLOCK LARGE_PAGE
@@ -49,11 +49,16 @@ struct tr_group_arena {
 /* --- the reserve ------------------------------------------------------------------------------ */
 
 tr_code tr_group_reserve_create(uint64_t most, tr_group_reserve **created, tr_error *err) {
+  *created = NULL;
   tr_group_reserve *reserve = tr_malloc(sizeof *reserve);
-  *created = reserve;
   if (reserve == NULL) return tr_error_no_memory(err);
   *reserve = (tr_group_reserve){.most = most};
-  pthread_mutex_init(&reserve->mutex, NULL);
+  tr_code code = tr_mutex_init(&reserve->mutex, err);
+  if (code != TR_OK) {
+    tr_free(reserve);
+    return code;
+  }
+  *created = reserve;
   return TR_OK;
 }
 
@@ -125,12 +130,17 @@ static void give_to_reserve(tr_group_reserve *reserve, block *b) {
 
 tr_code tr_group_arena_create(tr_memory_budget *budget, tr_group_reserve *reserve,
                               tr_group_arena **created, tr_error *err) {
+  *created = NULL;
   tr_group_arena *arena = tr_malloc(sizeof *arena);
-  *created = arena;
   if (arena == NULL) return tr_error_no_memory(err);
   *arena =
       (tr_group_arena){.account.budget = budget, .reserve = budget->limit == 0 ? reserve : NULL};
-  pthread_mutex_init(&arena->mutex, NULL);
+  tr_code code = tr_mutex_init(&arena->mutex, err);
+  if (code != TR_OK) {
+    tr_free(arena);
+    return code;
+  }
+  *created = arena;
   return TR_OK;
 }
 

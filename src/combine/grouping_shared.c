@@ -36,7 +36,7 @@ tr_code tr_group_parts_create(const tr_group_shape *shape, int most, tr_group_pa
   for (; code == TR_OK && parts->count < TR_PARTS; parts->count++) {
     tr_shared_part *part = &parts->parts[parts->count];
     part->account.budget = &parts->budget;
-    if (pthread_mutex_init(&part->mutex, NULL) != 0) code = tr_error_no_memory(err);
+    code = tr_mutex_init(&part->mutex, err);
     if (code != TR_OK) break;
   }
   if (code != TR_OK) {
@@ -98,14 +98,14 @@ static tr_code create_late_rows(tr_grouping *grouping, tr_grouping *const *other
   for (int i = 0; i <= count; i++) {
     late->seats[i] = (late_seat){.late = late, .grouping = i == 0 ? grouping : others[i - 1]};
   }
-  if (pthread_mutex_init(&late->mutex, NULL) != 0) {
-    tr_free(late);
-    return tr_error_no_memory(err);
+  tr_code code = tr_mutex_init(&late->mutex, err);
+  if (code == TR_OK) {
+    code = tr_condition_init(&late->is_added, err);
+    if (code != TR_OK) pthread_mutex_destroy(&late->mutex);
   }
-  if (pthread_cond_init(&late->is_added, NULL) != 0) {
-    pthread_mutex_destroy(&late->mutex);
+  if (code != TR_OK) {
     tr_free(late);
-    return tr_error_no_memory(err);
+    return code;
   }
   grouping->late = late;
   return TR_OK;
@@ -168,7 +168,7 @@ tr_code tr_late_rows_settle(tr_grouping *grouping, int number, tr_error *err) {
     pthread_cond_wait(&late->is_added, &late->mutex);
   }
   tr_code code = late->err.code;
-  if (code != TR_OK) *err = late->err;
+  if (code != TR_OK && err != NULL) *err = late->err;
   pthread_mutex_unlock(&late->mutex);
   return code;
 }

@@ -12,9 +12,8 @@
 */
 #include "range/byte_key_record_tracker.h"
 
-#include <pthread.h>
-
 #include "base/memory.h"
+#include "base/thread.h"
 #include "range/tracker_class.h"
 
 struct tr_byte_key_record_tracker {
@@ -377,12 +376,13 @@ tr_code tr_byte_key_record_tracker_create(const tr_byte_key_range *range,
   tr_byte_key_record_tracker *t = tr_malloc(sizeof *t);
   if (t == NULL) return tr_error_no_memory(err);
   *t = (tr_byte_key_record_tracker){.base = {&byte_key_record_tracker_class}};
-  if (pthread_mutex_init(&t->mutex, NULL) != 0) {
+  tr_code code = tr_mutex_init(&t->mutex, err);
+  if (code != TR_OK) {
     tr_free(t);
-    return tr_error_no_memory(err);
+    return code;
   }
-  tr_code code = tr_byte_key_range_init(&t->range, tr_buffer_bytes(&range->start),
-                                        tr_buffer_bytes(&range->end), err);
+  code = tr_byte_key_range_init(&t->range, tr_buffer_bytes(&range->start),
+                                tr_buffer_bytes(&range->end), err);
   if (code != TR_OK) {
     release(&t->base);
     return code;

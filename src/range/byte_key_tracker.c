@@ -24,10 +24,10 @@
 #include "range/byte_key_tracker.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "range/tracker_class.h"
 
 /* What came of the attempts so far. */
@@ -592,12 +592,13 @@ tr_code tr_byte_key_tracker_create(const tr_byte_key_range *range, tr_byte_key_t
   tr_byte_key_tracker *t = tr_malloc(sizeof *t);
   if (t == NULL) return tr_error_no_memory(err);
   *t = (tr_byte_key_tracker){.base = {&byte_key_tracker_class}};
-  if (pthread_mutex_init(&t->mutex, NULL) != 0) {
+  tr_code code = tr_mutex_init(&t->mutex, err);
+  if (code != TR_OK) {
     tr_free(t);
-    return tr_error_no_memory(err);
+    return code;
   }
-  tr_code code = tr_byte_key_range_init(&t->range, tr_buffer_bytes(&range->start),
-                                        tr_buffer_bytes(&range->end), err);
+  code = tr_byte_key_range_init(&t->range, tr_buffer_bytes(&range->start),
+                                tr_buffer_bytes(&range->end), err);
   if (code == TR_OK) code = tr_buffer_make_room(&t->attempted, USUAL_KEY_SIZE + 1, err);
   /* Room for the empty key at least, so that claiming the end never fails. */
   if (code == TR_OK) code = tr_buffer_make_room(&t->claimed, USUAL_KEY_SIZE + 1, err);

@@ -8,9 +8,8 @@
 #include "range/offset_record_tracker.h"
 
 #include <math.h>
-#include <pthread.h>
-
 #include "base/memory.h"
+#include "base/thread.h"
 #include "range/tracker_class.h"
 
 struct tr_offset_record_tracker {
@@ -364,9 +363,10 @@ tr_code tr_offset_record_tracker_create(int64_t start, int64_t stop,
   if (t == NULL) return tr_error_no_memory(err);
   *t = (tr_offset_record_tracker){
       .base = {&offset_record_tracker_class}, .start = start, .stop = stop};
-  if (pthread_mutex_init(&t->mutex, NULL) != 0) {
+  tr_code code = tr_mutex_init(&t->mutex, err);
+  if (code != TR_OK) {
     tr_free(t);
-    return tr_error_no_memory(err);
+    return code;
   }
   *tracker = t;
   return TR_OK;

@@ -13,10 +13,9 @@
 */
 #include "range/offset_tracker.h"
 
-#include <pthread.h>
-
 #include "base/double_text.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "range/tracker_class.h"
 
 __extension__ typedef __int128 wide;
@@ -414,9 +413,10 @@ tr_code tr_offset_tracker_create(tr_offset_range range, tr_offset_tracker **trac
   tr_offset_tracker *t = tr_malloc(sizeof *t);
   if (t == NULL) return tr_error_no_memory(err);
   *t = (tr_offset_tracker){.base = {&offset_tracker_class}, .range = range, .ahead = INT64_MIN};
-  if (pthread_mutex_init(&t->mutex, NULL) != 0) {
+  tr_code code = tr_mutex_init(&t->mutex, err);
+  if (code != TR_OK) {
     tr_free(t);
-    return tr_error_no_memory(err);
+    return code;
   }
   *tracker = t;
   return TR_OK;

@@ -8,6 +8,8 @@
 */
 #include "reader/reader.h"
 
+#include "base/thread.h"
+
 enum {
   PHASE_UNSTARTED,
   PHASE_RUNNING, /* `position` is the present record */
@@ -16,8 +18,8 @@ enum {
   PHASE_CLOSED
 };
 
-void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void *cursor,
-                    tr_tracker *tracker) {
+tr_code tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void *cursor,
+                       tr_tracker *tracker, tr_error *err) {
   reader->cursor_class = cursor_class;
   reader->cursor = cursor;
   reader->tracker = tracker;
@@ -25,7 +27,7 @@ void tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void
   reader->position = tr_position_of_offset(0);
   atomic_init(&reader->phase, PHASE_UNSTARTED);
   atomic_init(&reader->reported_fraction, 0.0);
-  pthread_mutex_init(&reader->splitting, NULL);
+  return tr_mutex_init(&reader->splitting, err);
 }
 
 /* Claims the record at hand. A position of the wrong kind is for the tracker to refuse. */

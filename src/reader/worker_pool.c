@@ -657,6 +657,20 @@ static tr_code deal_all(tr_worker_pool *pool, const tr_byte_key_range *range, tr
   return code;
 }
 
+/* Makes what threads meet at, all of it or nothing. */
+static tr_code init_meeting(tr_worker_pool *pool, tr_error *err) {
+  tr_code code = tr_mutex_init(&pool->mutex, err);
+  if (code != TR_OK) return code;
+  code = tr_condition_init(&pool->changed, err);
+  if (code != TR_OK) goto no_changed;
+  code = tr_condition_init(&pool->ended, err);
+  if (code == TR_OK) return TR_OK;
+  pthread_cond_destroy(&pool->changed);
+no_changed:
+  pthread_mutex_destroy(&pool->mutex);
+  return code;
+}
+
 tr_code tr_worker_pool_create(const tr_work *work, void *context, int count,
                               const tr_byte_key_range *range, uint64_t expected_rows,
                               tr_worker_pool **created, tr_error *err) {
@@ -673,19 +687,17 @@ tr_code tr_worker_pool_create(const tr_work *work, void *context, int count,
   pool->piece_rows = piece_rows < LEAST_ROWS        ? LEAST_ROWS
                      : piece_rows > MOST_PIECE_ROWS ? MOST_PIECE_ROWS
                                                     : (uint32_t)piece_rows;
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_mutex_init(&pool->mutex, NULL);
-  pthread_cond_init(&pool->changed, &monotonic);
-  pthread_cond_init(&pool->ended, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  tr_code code = init_meeting(pool, err);
+  if (code != TR_OK) {
+    tr_free(pool);
+    return code;
+  }
   for (int i = 0; i < count; i++) {
     pool->seats[i].pool = pool;
     pool->seats[i].number = i;
     pool->seats[i].window.wanted = pool->piece_rows;
   }
-  tr_code code = deal_all(pool, range, err);
+  code = deal_all(pool, range, err);
   if (code != TR_OK) {
     tr_worker_pool_free(pool);
     return code;

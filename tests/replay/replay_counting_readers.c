@@ -109,10 +109,9 @@ static void bounded_new(replay *r, step *s) {
   }
   put(s->ours, "ok");
   if (code == TR_OK) {
-    tr_reader_init(&r->reader, &tr_counting_cursor_class, &r->cursor, r->tracker);
-  } else {
-    put_our_error(s->ours, &err);
+    code = tr_reader_init(&r->reader, &tr_counting_cursor_class, &r->cursor, r->tracker, &err);
   }
+  if (code != TR_OK) put_our_error(s->ours, &err);
   put(s->documented, "ok");
   r->model.from = from;
   r->model.to = to;

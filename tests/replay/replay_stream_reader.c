@@ -368,7 +368,7 @@ static void replay_line(replay *r, verdict *v) {
   r->model = (model){.phase = UNSTARTED, .row = -1, .end = r->stream.row_count};
   tr_restriction all = {.kind = TR_INTEGERS, .integers = {0, r->stream.row_count}};
   if (tr_tracker_create(&all, &r->tracker, NULL) != TR_OK) return;
-  tr_reader_init(&r->reader, &stream_class, r, r->tracker);
+  if (tr_reader_init(&r->reader, &stream_class, r, r->tracker, NULL) != TR_OK) return;
   verdict_line(v);
   for (const char **json = jsonl_items(r->file, r->line, "steps"); *json != NULL; json++) {
     replay_step(r, v, *json);

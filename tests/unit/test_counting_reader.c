@@ -310,7 +310,8 @@ static void test_reader(void **state) {
     tr_position position;
     assert_int_equal(tr_counting_source_init(&cursor.rest, start, up_to, step, NULL), TR_OK);
     assert_int_equal(tr_tracker_create(&range, &tracker, NULL), TR_OK);
-    tr_reader_init(&reader, &tr_counting_cursor_class, &cursor, tracker);
+    assert_int_equal(tr_reader_init(&reader, &tr_counting_cursor_class, &cursor, tracker, NULL),
+                     TR_OK);
     int has = tr_reader_start(&reader, NULL);
     for (int64_t value = start; value != up_to; value += step) {
       assert_int_equal(has, 1);

@@ -67,7 +67,7 @@ static void begin(fixture *f, const int64_t *at, int is_bytes) {
   f->script = (script){.at = at, .is_bytes = is_bytes};
   assert_int_equal(tr_tracker_create(&range, &f->tracker, NULL), TR_OK);
   tr_restriction_free(&range);
-  tr_reader_init(&f->reader, &script_class, &f->script, f->tracker);
+  assert_int_equal(tr_reader_init(&f->reader, &script_class, &f->script, f->tracker, NULL), TR_OK);
 }
 
 static void end(fixture *f) {
@@ -409,7 +409,7 @@ static int race_once(long round, int64_t numbers) {
   tr_tracker *tracker;
   pthread_t threads[SPLITTERS];
   assert_int_equal(tr_tracker_create(&range, &tracker, NULL), TR_OK);
-  tr_reader_init(&r.reader, &race_class, &r, tracker);
+  assert_int_equal(tr_reader_init(&r.reader, &race_class, &r, tracker, NULL), TR_OK);
   for (int i = 0; i < SPLITTERS; i++) {
     unsigned seed = (unsigned)round * SPLITTERS + (unsigned)i;
     splitters[i] = (splitter){.race = &r, .seed = seed, .is_close = (seed + seed / 7) % 3 == 0};
