@@ -29,18 +29,12 @@ typedef struct aggregate {
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* SQLite returns a null pointer if it could not convert or copy the bytes. */
-static int is_out_of_memory(const tr_value *value, sqlite3_value *from) {
-  if (value->type < TR_TEXT || value->bytes.data != NULL) return 0;
-  return value->type == TR_TEXT || sqlite3_value_bytes(from) > 0;
-}
-
 static tr_code read_arguments(const tr_combine_fn *fn, int count, sqlite3_value **from,
                               tr_value *arguments, tr_error *err) {
   for (int i = 0; i < count; i++) {
     int is_number = fn->is_numeric && fn->arguments[i].role == TR_ARGUMENT_INPUT;
     arguments[i] = is_number ? tr_number_of_sqlite(from[i]) : tr_value_of_sqlite(from[i]);
-    if (is_out_of_memory(&arguments[i], from[i])) return tr_error_no_memory(err);
+    if (tr_value_lacks_bytes(&arguments[i])) return tr_error_no_memory(err);
   }
   return TR_OK;
 }

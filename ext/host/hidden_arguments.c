@@ -98,8 +98,7 @@ void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, i
 }
 
 /* A hash of the argument and of all arguments before it. */
-static uint64_t hash_argument(sqlite3_value *argument, int number, uint64_t before) {
-  tr_value value = tr_value_of_sqlite(argument);
+static uint64_t hash_argument(tr_value value, int number, uint64_t before) {
   uint8_t word[8] = {0};
   int64_t integer;
   if (value.type == TR_REAL && tr_real_is_integer(value.real, &integer)) {
@@ -118,7 +117,10 @@ tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value *
     if ((mask & 1 << i) == 0) continue;
     kept->values[i] = sqlite3_value_dup(*argv++);
     if (kept->values[i] == NULL) return tr_error_no_memory(err);
-    kept->hash = hash_argument(kept->values[i], i, kept->hash);
+    /* This converts the text to UTF-8 in place: nobody who looks at it later needs memory. */
+    tr_value value = tr_value_of_sqlite(kept->values[i]);
+    if (tr_value_lacks_bytes(&value)) return tr_error_no_memory(err);
+    kept->hash = hash_argument(value, i, kept->hash);
   }
   return TR_OK;
 }

@@ -57,9 +57,7 @@ static tr_code encode_row(const tr_source_table *source, const char *function,
   int has_null = 0;
   for (int i = 0; i < key->column_count; i++) {
     tr_value value = view_of(source, values[i]);
-    if (value.type >= TR_TEXT && value.bytes.data == NULL && value.bytes.size > 0) {
-      return tr_error_no_memory(err);
-    }
+    if (tr_value_lacks_bytes(&value)) return tr_error_no_memory(err);
     if (value.type == TR_NULL) {
       has_null = 1;
       if (check_null(source, i, err) != TR_OK) return TR_HOST;

@@ -67,7 +67,7 @@ static int has_order_of_digits(const tr_source_table *source, const tr_term *ter
 tr_value tr_term_value(const tr_source_table *source, const tr_term *term, int i) {
   static const uint8_t above_numbers[] = {':'};
   tr_value value = tr_value_of_sqlite(term->values[i]);
-  if (value.type != TR_TEXT || value.bytes.data == NULL) return value;
+  if (value.type != TR_TEXT || tr_value_lacks_bytes(&value)) return value;
   if (term->op != TR_LT && term->op != TR_LE) return value;
   if (is_numeric(affinity_of(source, term->column)) || !has_order_of_digits(source, term)) {
     return value;

@@ -502,13 +502,10 @@ static tr_code parse_word(tr_clause_value *value, const tr_clause *clause, tr_by
       return TR_OK;
     }
   }
-  tr_buffer words = {0};
+  tr_error_set(err, TR_INVALID_ARGUMENT, "must be ");
   for (int i = 0; clause->words[i] != NULL; i++) {
-    tr_buffer_printf(&words, NULL, "%s%s", i == 0 ? "" : " or ", clause->words[i]);
+    tr_error_append(err, "%s%s", i == 0 ? "" : " or ", clause->words[i]);
   }
-  tr_error_set(err, TR_INVALID_ARGUMENT, "must be %.*s", (int)words.size,
-               words.data == NULL ? "" : (const char *)words.data);
-  tr_buffer_free(&words);
   return TR_INVALID_ARGUMENT;
 }
 
@@ -549,14 +546,11 @@ static int find_clause(const tr_module_syntax *syntax, const char *name) {
 
 static tr_code refuse_argument(const tr_module_syntax *syntax, const char *argument,
                                tr_error *err) {
-  tr_buffer known = {0};
+  tr_error_set(err, TR_INVALID_ARGUMENT, "%s: argument %s: not known; after the table come ",
+               syntax->module, argument);
   for (int i = 0; i < syntax->clause_count; i++) {
-    tr_buffer_printf(&known, NULL, "%s%s(...)", i == 0 ? "" : ", ", syntax->clauses[i].name);
+    tr_error_append(err, "%s%s(...)", i == 0 ? "" : ", ", syntax->clauses[i].name);
   }
-  tr_error_set(err, TR_INVALID_ARGUMENT, "%s: argument %s: not known; after the table come %.*s",
-               syntax->module, argument, (int)known.size,
-               known.data == NULL ? "" : (const char *)known.data);
-  tr_buffer_free(&known);
   return TR_INVALID_ARGUMENT;
 }
 

@@ -10,7 +10,7 @@ tr_code tr_argument_key(const char *function, const char *argument, sqlite3_valu
     return tr_argument_error(err, function, argument, &v,
                              "must be a byte key: a BLOB, or TEXT standing for its bytes");
   }
-  if (v.bytes.data == NULL && v.type == TR_TEXT) return tr_error_no_memory(err);
+  if (tr_value_lacks_bytes(&v)) return tr_error_no_memory(err);
   *key = v.bytes;
   return TR_OK;
 }

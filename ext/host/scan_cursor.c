@@ -287,9 +287,12 @@ static tr_code read_list(sqlite3 *db, sqlite3_value *list, tr_term *term, tr_err
       if (values == NULL) return tr_error_no_memory(err);
       term->values = values;
     }
-    term->values[term->value_count] = sqlite3_value_dup(value);
-    if (term->values[term->value_count] == NULL) return tr_error_no_memory(err);
-    term->value_count++;
+    sqlite3_value *copy = sqlite3_value_dup(value);
+    if (copy == NULL) return tr_error_no_memory(err);
+    term->values[term->value_count++] = copy;
+    /* This converts the text to UTF-8 in place: nobody who looks at it later needs memory. */
+    tr_value view = tr_value_of_sqlite(copy);
+    if (tr_value_lacks_bytes(&view)) return tr_error_no_memory(err);
   }
   return has_value < 0 ? err->code : TR_OK;
 }

@@ -22,14 +22,17 @@ typedef enum refusal { NOT_UNIQUE, OTHER_ORDER, ONLY_PARTIAL, OTHER_COLLATION, A
 static tr_code refuse(const key_request *request, const tr_source_table *source, tr_error *err,
                       const char *reason) {
   tr_buffer names = {0};
-  for (int i = 0; i < request->count; i++) {
-    tr_buffer_printf(&names, NULL, "%s%s", i == 0 ? "" : ", ", request->names[i]);
+  tr_code code = TR_OK;
+  for (int i = 0; i < request->count && code == TR_OK; i++) {
+    code = tr_buffer_printf(&names, err, "%s%s", i == 0 ? "" : ", ", request->names[i]);
   }
-  tr_error_set(err, TR_INVALID_ARGUMENT, "%s: %s.%s: key(%.*s): %s", request->function,
-               source->schema, source->name, (int)names.size,
-               names.data == NULL ? "" : (const char *)names.data, reason);
+  if (code == TR_OK) {
+    code = tr_error_set(err, TR_INVALID_ARGUMENT, "%s: %s.%s: key(%.*s): %s", request->function,
+                        source->schema, source->name, (int)names.size,
+                        names.data == NULL ? "" : (const char *)names.data, reason);
+  }
   tr_buffer_free(&names);
-  return TR_INVALID_ARGUMENT;
+  return code;
 }
 
 /* What the user can do if the key that was asked for is refused. */
@@ -77,11 +80,11 @@ static tr_code find_columns(const key_request *request, tr_source_table *source,
     }
     if (column < 0) {
       tr_buffer reason = {0};
-      tr_buffer_printf(&reason, NULL, "there is no column %s", request->names[i]);
-      tr_buffer_append_byte(&reason, 0, NULL);
-      refuse(request, source, err, reason.data == NULL ? "" : (const char *)reason.data);
+      tr_code code = tr_buffer_printf(&reason, err, "there is no column %s", request->names[i]);
+      if (code == TR_OK) code = tr_buffer_append_byte(&reason, 0, err);
+      if (code == TR_OK) code = refuse(request, source, err, (const char *)reason.data);
       tr_buffer_free(&reason);
-      return TR_INVALID_ARGUMENT;
+      return code;
     }
     key->columns[key->column_count++] = column;
   }

@@ -45,12 +45,15 @@ static tr_code prepare(sqlite3 *db, const char *sql, const char *first, const ch
   return code;
 }
 
-/* Finalizes a statement whose last step gave `rc`: SQLITE_ROW, SQLITE_DONE, or an error. */
+/*
+** Finalizes a statement whose last step gave `rc`: SQLITE_ROW, SQLITE_DONE, or an error. If there was no
+** memory for the text of a column, only sqlite3_finalize reports it.
+*/
 static tr_code finish(sqlite3 *db, sqlite3_stmt *stmt, int rc, tr_error *err) {
   tr_code code = TR_OK;
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) code = tr_error_of_sqlite(err, db, rc);
-  sqlite3_finalize(stmt);
-  return code;
+  int finalized = sqlite3_finalize(stmt);
+  return code == TR_OK && finalized != SQLITE_OK ? tr_error_of_sqlite(err, db, finalized) : code;
 }
 
 /* --- Where the table is ------------------------------------------------------------------- */

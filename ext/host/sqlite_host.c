@@ -252,13 +252,18 @@ int tr_host_register_module_data(tr_host *host, const char *name, const sqlite3_
 
 /* --- Values ------------------------------------------------------------------------------- */
 
+/*
+** The size of a text is only asked for if there are bytes. If the text could not be converted, asking for
+** its size would convert it again, and give a size for bytes that are not there.
+*/
 tr_value tr_value_of_sqlite(sqlite3_value *value) {
   switch (sqlite3_value_type(value)) {
   case SQLITE_INTEGER: return tr_value_integer(sqlite3_value_int64(value));
   case SQLITE_FLOAT: return tr_value_real(sqlite3_value_double(value));
   case SQLITE_TEXT: {
     const uint8_t *text = sqlite3_value_text(value);
-    return tr_value_text((tr_bytes){text, (size_t)sqlite3_value_bytes(value)});
+    size_t size = text == NULL ? 0 : (size_t)sqlite3_value_bytes(value);
+    return tr_value_text((tr_bytes){text, size});
   }
   case SQLITE_BLOB: {
     const uint8_t *blob = sqlite3_value_blob(value);
@@ -271,7 +276,8 @@ tr_value tr_value_of_sqlite(sqlite3_value *value) {
 tr_value tr_value_of_utf8(sqlite3_value *value) {
   if (sqlite3_value_type(value) != SQLITE_TEXT) return tr_value_of_sqlite(value);
   const uint8_t *text = sqlite3_value_blob(value);
-  return tr_value_text((tr_bytes){text, (size_t)sqlite3_value_bytes(value)});
+  size_t size = (size_t)sqlite3_value_bytes(value);
+  return tr_value_text(size == 0 ? tr_bytes_of_text("") : (tr_bytes){text, size});
 }
 
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column) {
@@ -280,7 +286,8 @@ tr_value tr_value_of_column(sqlite3_stmt *stmt, int column) {
   case SQLITE_FLOAT: return tr_value_real(sqlite3_column_double(stmt, column));
   case SQLITE_TEXT: {
     const uint8_t *text = sqlite3_column_text(stmt, column);
-    return tr_value_text((tr_bytes){text, (size_t)sqlite3_column_bytes(stmt, column)});
+    size_t size = text == NULL ? 0 : (size_t)sqlite3_column_bytes(stmt, column);
+    return tr_value_text((tr_bytes){text, size});
   }
   case SQLITE_BLOB: {
     const uint8_t *blob = sqlite3_column_blob(stmt, column);
@@ -358,7 +365,7 @@ int tr_spelled_number(sqlite3_value *value, tr_bytes text, tr_value *number) {
 tr_value tr_number_of_sqlite(sqlite3_value *value) {
   tr_value given = tr_value_of_sqlite(value);
   if (given.type == TR_TEXT) {
-    if (given.bytes.data == NULL || tr_spelled_number(value, given.bytes, &given)) return given;
+    if (tr_value_lacks_bytes(&given) || tr_spelled_number(value, given.bytes, &given)) return given;
   }
   if (given.type < TR_TEXT) return given;
   return tr_value_real(sqlite3_value_double(value));
@@ -560,7 +567,7 @@ tr_code tr_argument_text(const char *function, const char *argument, sqlite3_val
                          tr_bytes *text, tr_error *err) {
   tr_value v = tr_value_of_sqlite(value);
   if (v.type != TR_TEXT) return tr_argument_error(err, function, argument, &v, "must be text");
-  if (v.bytes.data == NULL) return tr_error_no_memory(err);
+  if (tr_value_lacks_bytes(&v)) return tr_error_no_memory(err);
   *text = v.bytes;
   return TR_OK;
 }
@@ -569,7 +576,7 @@ tr_code tr_argument_blob(const char *function, const char *argument, sqlite3_val
                          tr_bytes *blob, tr_error *err) {
   tr_value v = tr_value_of_sqlite(value);
   if (v.type != TR_BLOB) return tr_argument_error(err, function, argument, &v, "must be a BLOB");
-  if (v.bytes.data == NULL && v.bytes.size > 0) return tr_error_no_memory(err);
+  if (tr_value_lacks_bytes(&v)) return tr_error_no_memory(err);
   *blob = v.bytes;
   return TR_OK;
 }
