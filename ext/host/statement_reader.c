@@ -612,6 +612,17 @@ static tr_code read_last_rowid(tr_statement_reader *reader, int64_t *rowid, tr_e
   return code;
 }
 
+/* The key that a statement's row begins with. */
+static tr_code copy_key(const tr_statement_reader *reader, sqlite3_stmt *stmt, tr_buffer *key,
+                        tr_error *err) {
+  tr_bytes bytes;
+  sqlite3_value *values[TR_KEY_COLUMNS_MAX + 1];
+  for (int i = 0; i < reader->first_output; i++) values[i] = sqlite3_column_value(stmt, i);
+  tr_code code = tr_key_of_row(reader->source, reader->function, values, key, &bytes, err);
+  if (code != TR_OK || bytes.data == key->data) return code; /* it was made there */
+  return tr_buffer_set(key, bytes, err);
+}
+
 int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buffer *key,
                                 int64_t *last_rowid, tr_error *err) {
   sqlite3_stmt **kept = &reader->end_stmts[is_last];
@@ -622,17 +633,12 @@ int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buf
   sqlite3_stmt *stmt = *kept;
   int rc = sqlite3_step(stmt);
   int result = rc == SQLITE_ROW ? 1 : 0;
-  tr_bytes bytes;
-  sqlite3_value *values[TR_KEY_COLUMNS_MAX + 1];
-  for (int i = 0; i < reader->first_output; i++) values[i] = sqlite3_column_value(stmt, i);
+  /* Before anything else is asked, for whatever is asked without a row puts its own error in the place. */
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     tr_error_of_sqlite(err, reader->db, rc);
     result = -1;
-  } else if (result == 1 &&
-             (tr_key_of_row(reader->source, reader->function, values, key, &bytes, err) != TR_OK ||
-              (bytes.data != key->data && tr_buffer_set(key, bytes, err) != TR_OK))) {
-    result = -1;
   }
+  if (result == 1 && copy_key(reader, stmt, key, err) != TR_OK) result = -1;
   sqlite3_reset(stmt);
   if (result == 1 && last_rowid != NULL && selects_rowid(reader) &&
       read_last_rowid(reader, last_rowid, err) != TR_OK) {

@@ -25,15 +25,19 @@ static tr_code refuse(tr_error *err, const char *name, const char *why) {
 }
 
 static tr_code check_function(check *c, const char *name, tr_error *err) {
+  int is_known = 0, is_direct = 0, is_innocuous = 0;
+  tr_code code = TR_OK;
   int rc = sqlite3_bind_text(c->flags, 1, name, -1, SQLITE_TRANSIENT);
   if (rc == SQLITE_OK) rc = sqlite3_step(c->flags);
-  int is_known = sqlite3_column_int(c->flags, 0) > 0;
-  int is_direct = sqlite3_column_int(c->flags, 1);
-  int is_innocuous = sqlite3_column_int(c->flags, 2);
-  if (rc == SQLITE_ROW) rc = SQLITE_OK;
-  if (rc != SQLITE_OK) tr_error_of_sqlite(err, c->db, rc);
+  if (rc == SQLITE_ROW) {
+    is_known = sqlite3_column_int(c->flags, 0) > 0;
+    is_direct = sqlite3_column_int(c->flags, 1);
+    is_innocuous = sqlite3_column_int(c->flags, 2);
+  } else {
+    code = tr_error_of_sqlite(err, c->db, rc);
+  }
   sqlite3_reset(c->flags);
-  if (rc != SQLITE_OK) return err->code;
+  if (code != TR_OK) return code;
   if (!is_known) return refuse(err, name, "there is no such function");
   if (is_direct) {
     return refuse(err, name,

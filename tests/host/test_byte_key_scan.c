@@ -397,6 +397,27 @@ static void read_only_and_immutable_files(void **state) {
   }
 }
 
+/* A scan by name looks at the table's ends first: what SQLite says there is what is said. */
+static void why_the_ends_cannot_be_read_is_said(void **state) {
+  (void)state;
+  static const char shared[] = "file:ends?mode=memory&cache=shared";
+  sqlite3 *writer = open_db(shared), *db = open_db(shared);
+  sqlite3_stmt *stmt;
+  sqlite3_busy_timeout(db, 0);
+  sqlite3_extended_result_codes(db, 1);
+  execute(writer, "CREATE TABLE t(id INTEGER PRIMARY KEY)");
+  execute(db, "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
+  execute(writer, "BEGIN; INSERT INTO t VALUES (1)");
+  assert_int_equal(
+      sqlite3_prepare_v2(db, "SELECT id FROM s WHERE tracker = 'ends'", -1, &stmt, NULL),
+      SQLITE_OK);
+  assert_int_equal(sqlite3_step(stmt), SQLITE_LOCKED_SHAREDCACHE);
+  assert_string_equal(sqlite3_errmsg(db), "database table is locked: t");
+  sqlite3_finalize(stmt);
+  sqlite3_close(db);
+  sqlite3_close(writer);
+}
+
 static void in_utf16_text_is_no_key_but_the_rowid_is(void **state) {
   (void)state;
   sqlite3 *db = open_db(":memory:");
@@ -537,6 +558,7 @@ int main(void) {
       cmocka_unit_test(another_connection_changes_the_schema),
       cmocka_unit_test(resuming_is_one_descent),
       cmocka_unit_test(read_only_and_immutable_files),
+      cmocka_unit_test(why_the_ends_cannot_be_read_is_said),
       cmocka_unit_test(in_utf16_text_is_no_key_but_the_rowid_is),
       cmocka_unit_test(tables_of_many_columns),
       cmocka_unit_test(values_outlive_the_inner_statement),
