@@ -46,8 +46,8 @@ static tr_code prepare(sqlite3 *db, const char *sql, const char *first, const ch
 }
 
 /*
-** Finalizes a statement whose last step gave `rc`: SQLITE_ROW, SQLITE_DONE, or an error. If there was no
-** memory for the text of a column, only sqlite3_finalize reports it.
+** Finalizes a statement whose last step gave `rc`: SQLITE_ROW, SQLITE_DONE, or an error. If there
+** was no memory for the text of a column, only sqlite3_finalize reports it.
 */
 static tr_code finish(sqlite3 *db, sqlite3_stmt *stmt, int rc, tr_error *err) {
   tr_code code = TR_OK;

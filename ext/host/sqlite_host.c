@@ -253,8 +253,8 @@ int tr_host_register_module_data(tr_host *host, const char *name, const sqlite3_
 /* --- Values ------------------------------------------------------------------------------- */
 
 /*
-** The size of a text is only asked for if there are bytes. If the text could not be converted, asking for
-** its size would convert it again, and give a size for bytes that are not there.
+** The size of a text is only asked for if there are bytes. If the text could not be converted,
+** asking for its size would convert it again, and give a size for bytes that are not there.
 */
 tr_value tr_value_of_sqlite(sqlite3_value *value) {
   switch (sqlite3_value_type(value)) {

@@ -88,15 +88,15 @@ int tr_function_argument_count(sqlite3_context *context);
 /* --- Values ------------------------------------------------------------------------------- */
 
 /*
-** A view of an SQL value. SQLite owns the bytes of text and blobs; they are valid as it documents. Text has
-** an address, even if it is empty, unless memory failed.
+** A view of an SQL value. SQLite owns the bytes of text and blobs; they are valid as it documents.
+** Text has an address, even if it is empty, unless memory failed.
 */
 tr_value tr_value_of_sqlite(sqlite3_value *value);
 
 /*
-** Whether memory failed when such a view was made: the text could not be converted, or the BLOB could not
-** be expanded. Code that uses the bytes must ask. For a value that we have copied, which belongs to no
-** connection, SQLite does not remember the failure.
+** Whether memory failed when such a view was made: the text could not be converted, or the BLOB
+** could not be expanded. Code that uses the bytes must ask. For a value that we have copied, which
+** belongs to no connection, SQLite does not remember the failure.
 */
 static inline int tr_value_lacks_bytes(const tr_value *value) {
   if (value->type < TR_TEXT || value->bytes.data != NULL) return 0;

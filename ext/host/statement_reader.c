@@ -633,7 +633,10 @@ int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buf
   sqlite3_stmt *stmt = *kept;
   int rc = sqlite3_step(stmt);
   int result = rc == SQLITE_ROW ? 1 : 0;
-  /* Before anything else is asked, for whatever is asked without a row puts its own error in the place. */
+  /*
+  ** Before anything else is asked, for whatever is asked without a row puts its own error in the
+  ** place.
+  */
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     tr_error_of_sqlite(err, reader->db, rc);
     result = -1;

@@ -1,7 +1,7 @@
 /*
-** Starts our own threads, and makes the mutexes and conditions that they meet at, so that each failure
-** is reported in one way. From then on these are the system's own: pthread_mutex_lock, pthread_cond_wait,
-** and pthread_mutex_destroy when nobody uses them any more.
+** Starts our own threads, and makes the mutexes and conditions that they meet at, so that each
+** failure is reported in one way. From then on these are the system's own: pthread_mutex_lock,
+** pthread_cond_wait, and pthread_mutex_destroy when nobody uses them any more.
 */
 #ifndef TR_BASE_THREAD_H
 #define TR_BASE_THREAD_H

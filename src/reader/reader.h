@@ -51,8 +51,8 @@ typedef struct tr_reader {
 
 /*
 ** Makes a reader of `cursor` (owned: closed with the reader) over what `tracker` holds (borrowed:
-** must outlive the reader; may be shared with splitters). TR_NO_MEMORY: there is no reader to close,
-** and the cursor is still the caller's.
+** must outlive the reader; may be shared with splitters). TR_NO_MEMORY: there is no reader to
+** close, and the cursor is still the caller's.
 */
 tr_code tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void *cursor,
                        tr_tracker *tracker, tr_error *err);

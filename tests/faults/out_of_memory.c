@@ -9,9 +9,10 @@
 ** Loading is a block of its own. The statements that prepare for a block (support/sql_blocks.h) are
 ** not disturbed.
 **
-** All blocks are swept again in a database of UTF-16, with every second k. There SQLite converts each text
-** that the extension asks for, also that of values which are copies and belong to no connection. Blocks
-** that such a database refuses, or answers at random because there is no key, are left out.
+** All blocks are swept again in a database of UTF-16, with every second k. There SQLite converts
+** each text that the extension asks for, also that of values which are copies and belong to no
+** connection. Blocks that such a database refuses, or answers at random because there is no key,
+** are left out.
 **
 ** Queries on several threads are tested apart, over a file, since only then there are other
 ** connections. These stay open for the next query, so after each failure the same query is run

@@ -1,6 +1,6 @@
 /*
-** What is made with a mutex or a condition in it, when the system has none left: each is refused with
-** TR_NO_MEMORY, and nothing stays behind.
+** What is made with a mutex or a condition in it, when the system has none left: each is refused
+** with TR_NO_MEMORY, and nothing stays behind.
 **
 ** The system's own functions are replaced here by ones that refuse on request.
 */
@@ -124,7 +124,7 @@ static tr_code make_pool(tr_error *err) {
   return code;
 }
 
-/* --- refusing them -------------------------------------------------------------------------------- */
+/* --- refusing them ----------------------------------------------------------------------- */
 
 static void test_each_refusal(void **state) {
   (void)state;
@@ -164,7 +164,7 @@ static void test_each_refusal(void **state) {
   }
 }
 
-/* --- what a thread is given ------------------------------------------------------------------------ */
+/* --- what a thread is given -------------------------------------------------------------- */
 
 static void *add_one(void *number) {
   ++*(int *)number;
