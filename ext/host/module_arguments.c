@@ -1,9 +1,9 @@
 /*
-** Cutting SQL text at its commas, and telling the clauses of a module apart.
+** Divides SQL text at its commas, and recognizes the clauses of a module.
 **
-** A text is read once into tokens, each with the depth of parentheses around it; everything else
-** asks the tokens. Blanks and comments lie between them, so the text from the first to the last
-** token of an item is trimmed of both; a comment inside stays, and ends inside.
+** A text is read once into tokens, each with the depth of the parentheses around it. All else works
+** on the tokens. Blanks and comments are between tokens. So the text from the first to the last
+** token of an item has neither around it, and a comment inside is closed inside.
 */
 #include "host/module_arguments.h"
 
@@ -20,12 +20,12 @@ typedef enum token_kind {
   TOKEN_LITERAL, /* '...' */
   TOKEN_NUMBER,
   TOKEN_PARAMETER, /* ?, ?1, :a, @a, $a */
-  TOKEN_CHARACTER  /* any other byte, alone */
+  TOKEN_CHARACTER  /* any other single byte */
 } token_kind;
 
 typedef struct token {
   token_kind kind;
-  int depth; /* parentheses around it; both parentheses of a pair have the depth outside */
+  int depth; /* parentheses around it; a parenthesis itself has the depth outside */
   size_t start;
   size_t end;
 } token;
@@ -77,9 +77,7 @@ static tr_code skip_blanks(tr_bytes text, size_t *at, tr_error *err) {
   }
 }
 
-/*
-** The end of what is quoted from `start` on; a doubled closing quote is part of it. 0: not closed.
-*/
+/* The end of the quoted text at `start`, in which a doubled quote stands for one. 0: not closed. */
 static size_t end_of_quoted(tr_bytes text, size_t start, uint8_t close) {
   for (size_t at = start + 1; at < text.size; at++) {
     if (text.data[at] != close) continue;
@@ -89,7 +87,7 @@ static size_t end_of_quoted(tr_bytes text, size_t start, uint8_t close) {
   return 0;
 }
 
-/* Reads the token at or behind `*at` and moves `*at` to its end. */
+/* Reads the next token at or after `*at`, and moves `*at` to its end. */
 static tr_code next_token(tr_bytes text, size_t *at, token *t, tr_error *err) {
   if (skip_blanks(text, at, err) != TR_OK) return TR_INVALID_ARGUMENT;
   *t = (token){TOKEN_END, 0, *at, *at};
@@ -151,7 +149,7 @@ static tr_code add_token(token_list *list, const token *t, tr_error *err) {
   return TR_OK;
 }
 
-/* Reads all tokens of `text`, whose parentheses must match. The caller frees list->tokens. */
+/* Reads all tokens of `text`. Its parentheses must match. The caller frees list->tokens. */
 static tr_code read_tokens(token_list *list, tr_bytes text, tr_error *err) {
   *list = (token_list){.text = text};
   int depth = 0;
@@ -187,7 +185,7 @@ int tr_sql_has_table_option(tr_bytes sql, const char *word, tr_error *err) {
 
 /* --- Copies ------------------------------------------------------------------------------- */
 
-/* A terminated copy, or NULL. */
+/* A terminated copy. NULL: out of memory. */
 static char *copy_text(tr_bytes text) {
   char *copy = tr_malloc(text.size + 1);
   if (copy == NULL) return NULL;
@@ -200,7 +198,7 @@ static tr_bytes slice(tr_bytes text, size_t start, size_t end) {
   return (tr_bytes){text.data + start, end - start};
 }
 
-/* A terminated copy of a name or literal without its quotes, or NULL. */
+/* A terminated copy of a name or literal, without its quotes. NULL: out of memory. */
 static char *copy_unquoted(tr_bytes text, const token *t) {
   uint8_t open = text.data[t->start];
   if (open != '\'' && open != '"' && open != '`' && open != '[') {
@@ -217,7 +215,7 @@ static char *copy_unquoted(tr_bytes text, const token *t) {
   return copy;
 }
 
-/* The text of the tokens [from, to), as it was written; empty for none. */
+/* The text of the tokens [from, to) as written; empty if there are none. NULL: out of memory. */
 static char *copy_tokens(const token_list *list, int from, int to) {
   if (from >= to) return copy_text((tr_bytes){0});
   return copy_text(slice(list->text, list->tokens[from].start, list->tokens[to - 1].end));
@@ -257,8 +255,8 @@ static int closing(const token_list *list, int open) {
 }
 
 /*
-** Whether the tokens [from, to) are `name ( ... )`, with or without `FILTER ( WHERE condition )`
-** behind, and nothing more. `*end` is then behind the first closing parenthesis.
+** Whether the tokens [from, to) are exactly `name ( ... )`, with or without `FILTER ( WHERE
+** condition )`. `*end` is then just behind the first closing parenthesis.
 */
 static int is_call(const token_list *list, int from, int to, int *end) {
   if (to - from < 3 || list->tokens[from].kind != TOKEN_NAME) return 0;
@@ -277,7 +275,10 @@ static tr_code split_call(tr_argument *a, const token_list *list, int from, int 
   return a->inner == NULL || (end < to && a->filter == NULL) ? tr_error_no_memory(err) : TR_OK;
 }
 
-/* Makes an argument of the tokens [from, to), at least one. On failure it owns what was copied. */
+/*
+** Makes an argument of the tokens [from, to), of which there is at least one. On failure it owns
+** what was copied so far.
+*/
 static tr_code make_argument(tr_argument *a, const token_list *list, int from, int to,
                              tr_error *err) {
   if (to - from >= 3 && is_word(list, to - 2, "as") && is_name_or_literal(list, to - 1)) {
@@ -377,7 +378,7 @@ done:
   return code;
 }
 
-/* An expression without what would reach outside of it: TR_OK, and `*copy` is its text. */
+/* Copies an expression, if it has nothing that reaches outside of it, such as a ';'. */
 static tr_code copy_expression(tr_bytes text, char **copy, tr_error *err) {
   token_list list;
   tr_code code = read_tokens(&list, text, err);
@@ -416,9 +417,7 @@ static int is_one_of(const token_list *list, int i, const char *const *words) {
   return *words != NULL;
 }
 
-/*
-** Whether the token is a part to be shown, and which. A word in quotes is a name and nothing else.
-*/
+/* Whether the token is a part to visit, and which. A word in quotes is only a name. */
 static int is_part(const token_list *list, int i, tr_expression_part *part) {
   /* Reserved words that may stand before a parenthesis. */
   static const char *const syntax[] = {
@@ -516,7 +515,7 @@ static tr_code parse_empty(tr_clause_value *value, const tr_clause *clause, tr_b
   return tr_error_set(err, TR_INVALID_ARGUMENT, "takes nothing in its parentheses");
 }
 
-/* How each form of clause is read; an error says only what is wrong. */
+/* The function that reads each form of clause. Its error says only what is wrong. */
 static tr_code (*const clause_parsers[])(tr_clause_value *, const tr_clause *, tr_bytes,
                                          tr_error *) = {
     [TR_CLAUSE_LIST] = parse_list,       [TR_CLAUSE_EXPRESSION] = parse_expression,
@@ -554,7 +553,7 @@ static tr_code refuse_argument(const tr_module_syntax *syntax, const char *argum
   return TR_INVALID_ARGUMENT;
 }
 
-/* Puts one parsed argument where it belongs; `a` keeps nothing when it is moved. */
+/* Puts one parsed argument where it belongs. `a` is empty afterwards if it was moved. */
 static tr_code place_argument(tr_module_arguments *arguments, const tr_module_syntax *syntax,
                               tr_argument *a, tr_error *err) {
   int is_plain = a->alias == NULL && a->filter == NULL;

@@ -22,7 +22,7 @@ tr_code tr_argument_restriction(const char *function, const char *argument, sqli
   if (code != TR_OK) return code;
   tr_error reason;
   if (tr_restriction_parse(restriction, text, &reason) == TR_OK) {
-    restriction->claim = 0; /* says nothing of the range */
+    restriction->claim = 0; /* it is not part of the range */
     return TR_OK;
   }
   tr_value v = tr_value_text(text);

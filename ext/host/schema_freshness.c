@@ -1,16 +1,16 @@
 /*
-** Meeting stale schemas: one tiny statement for each schema. If SQLite had to prepare it again, the
-** schema was stale, and has been forgotten.
+** Runs one tiny statement for each schema. If SQLite had to prepare the statement again, the schema
+** was stale and has been forgotten.
 */
 #include "host/schema_freshness.h"
 
-/* Steps once. A statement that was prepared again, or in vain, gives SQLITE_SCHEMA. */
+/* Steps once. SQLITE_SCHEMA if the statement was prepared again, whether that succeeded or not. */
 static int step(sqlite3_stmt *stmt) {
   int rc = sqlite3_step(stmt);
   return sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_REPREPARE, 0) > 0 ? SQLITE_SCHEMA : rc;
 }
 
-/* SQLITE_OK, or why `schema` cannot be read. */
+/* Returns SQLITE_OK, or the reason why `schema` cannot be read. */
 static int read_schema(sqlite3 *db, const char *schema) {
   sqlite3_stmt *stmt = NULL;
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -27,8 +27,8 @@ static int read_schema(sqlite3 *db, const char *schema) {
 
 int tr_schemas_read_afresh(sqlite3 *db, const char *schema, char **message) {
   /*
-  ** What is forgotten besides temp is only what is stale, and the table's own schema is being
-  ** written.
+  ** In another schema than temp the table is safe: SQLite forgets only temp and stale schemas, and
+  ** this schema is being written.
   */
   if (sqlite3_stricmp(schema, "temp") != 0) return SQLITE_OK;
   sqlite3_stmt *list = NULL;

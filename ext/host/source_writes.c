@@ -1,18 +1,18 @@
 /*
-** The program of a statement says where it writes: OpenWrite has the root page of each table, and
-** the number of its schema. EXPLAIN shows the programs of triggers with it.
+** EXPLAIN shows where a statement writes: OpenWrite has the root page of a table and the number of
+** its schema. The programs of triggers are shown, too.
 */
 #include "host/source_writes.h"
 
 #include <string.h>
 
-/* Where a table is, as OpenWrite has it. */
+/* Where a table is, in the terms of OpenWrite. */
 typedef struct place {
   int64_t root;
   int64_t schema;
 } place;
 
-/* 1; 0: it cannot be known. */
+/* Returns 1, or 0 if the place cannot be found. */
 static int find_place(const tr_source_table *source, sqlite3 *db, place *found) {
   sqlite3_str *sql = sqlite3_str_new(db);
   sqlite3_stmt *stmt;
@@ -30,7 +30,7 @@ static int find_place(const tr_source_table *source, sqlite3 *db, place *found) 
   return has;
 }
 
-/* Whether a statement writes there, or cannot be known not to. */
+/* Whether a statement writes there, or may. */
 static int writes_to(sqlite3 *db, sqlite3_stmt *writer, const place *there) {
   enum { OPCODE = 1, P2 = 3, P3 = 4 };
   sqlite3_stmt *stmt;

@@ -1,5 +1,5 @@
 /*
-** Whether a statement that reads a source writes to it as well, as INSERT INTO t SELECT ... FROM a
+** Whether a statement that reads a source also writes to it, as INSERT INTO t SELECT ... FROM a
 ** scan of t does.
 */
 #ifndef TR_HOST_SOURCE_WRITES_H
@@ -8,10 +8,10 @@
 #include "host/source_table.h"
 
 /*
-** 1 if a statement of the connection that is under way writes to the source, by a trigger too, or
-** if it writes and cannot be known to write elsewhere: into a virtual table, or where the source is
-** a view or a virtual table; else 0. Costs the compilation of that statement. Thread-safety: as
-** SQLite's for one connection.
+** 1 if a running statement of the connection writes to the source, also by a trigger. Also 1 if a
+** statement writes and it is not certain that it writes elsewhere: it writes to a virtual table, or
+** the source is a view or a virtual table. Else 0. Compiles each running statement that writes.
+** Thread-safety: as SQLite's for one connection.
 */
 int tr_source_is_written(const tr_source_table *source, sqlite3 *db);
 

@@ -1,10 +1,10 @@
 /*
-** SQLite's own header, in the one form that suits both builds: through the host's table of
-** functions when we are loaded (sqlite3ext.h), directly when we are linked in (-DSQLITE_CORE).
-** Included first by every file of ext/; only extension.c defines the table.
+** SQLite's own header, in the form for each build. Loaded as an extension, we call SQLite through
+** the host's table of functions (sqlite3ext.h). Linked into a program (-DSQLITE_CORE), we call it
+** directly. Every file of ext/ includes this first; only extension.c defines the table.
 **
-** Constants that are newer than the oldest header we build with stand here with their values, which
-** are part of SQLite's stable interface; a host that does not know a flag ignores it.
+** Constants that are newer than the oldest header we build with are defined here. Their values are
+** part of SQLite's stable interface. A host that does not know a flag ignores it.
 */
 #ifndef TR_HOST_SQLITE_API_H
 #define TR_HOST_SQLITE_API_H

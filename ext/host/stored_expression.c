@@ -1,7 +1,7 @@
 /*
-** The names of functions are found in the text (tr_expression_visit), their flags in
-** pragma_function_list. What cannot be looked up is refused: a name that is not there may be one
-** that only SQLite's tokenizer reads otherwise.
+** The names of functions are found in the text (tr_expression_visit), and their flags in
+** pragma_function_list. A name that is not there is refused: SQLite's tokenizer may read it
+** otherwise than ours.
 */
 #include "host/stored_expression.h"
 

@@ -1,5 +1,5 @@
 /*
-** Counting as a cursor: the source itself is the state, one number shorter after each.
+** Counting as a cursor. The source itself is the state: each record makes it one number shorter.
 */
 #include "reader/counting_reader.h"
 

@@ -1,30 +1,32 @@
 /*
-** The arithmetic of counting: distances are unsigned and modulo 2^64, where no difference of two
-** int64 overflows, and turned back into a number only where it is known to lie in between.
+** The arithmetic of counting. Distances are unsigned and modulo 2^64, where the difference of two
+** int64 never overflows. A distance becomes a number again only where the result is known to fit.
 */
 #include "reader/counting_source.h"
 
-/* |step|; also of -2^63. */
+/* |step|, also for -2^63. */
 static uint64_t stride(int64_t step) {
   return step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
 }
 
-/* How far apart, whichever is larger. */
+/* The distance of two numbers in either order. */
 static uint64_t distance(int64_t a, int64_t b) {
   return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
 
-/* `steps` steps from `value`; the caller knows that it stays within int64. */
+/* The number that is `steps` steps from `value`. It must be within int64. */
 static int64_t walk(int64_t value, int64_t step, uint64_t steps) {
   return (int64_t)((uint64_t)value + (uint64_t)step * steps);
 }
 
-/* 1 if `b` lies behind `a` for one who counts up, or down. */
+/* 1 if `b` comes after `a` in the direction of counting. */
 static int is_behind(int64_t b, int64_t a, int is_up) {
   return is_up ? b > a : b < a;
 }
 
-/* The direction, from the numbers: a step of -2^63 keeps its sign when the source is reversed. */
+/*
+** Whether it counts up. The step does not tell: -2^63 keeps its sign when the source is reversed.
+*/
 static int is_up(const tr_counting_source *source) {
   return source->first <= source->last;
 }
@@ -34,7 +36,7 @@ static tr_code check_step(int64_t step, tr_error *err) {
   return tr_error_set(err, TR_INVALID_ARGUMENT, "a step of 0 never ends");
 }
 
-/* The numbers from `start` through `bound`, which does not lie before start. */
+/* The numbers from `start` through `bound`, which does not come before start. */
 static tr_counting_source source_through(int64_t start, int64_t bound, int64_t step) {
   uint64_t steps = distance(start, bound) / stride(step);
   return (tr_counting_source){.first = start, .last = walk(start, step, steps), .step = step};
@@ -72,7 +74,7 @@ int tr_counting_source_contains(const tr_counting_source *source, int64_t value)
   return distance(source->first, value) % stride(source->step) == 0;
 }
 
-/* Drops what lies before `bound`, for one who counts up, or down. */
+/* Drops the numbers before `bound`, in the direction of counting. */
 static void begin_at(tr_counting_source *source, int64_t bound, int up) {
   if (source->is_empty || !is_behind(bound, source->first, up)) return;
   uint64_t gap = distance(source->first, bound);
@@ -80,7 +82,7 @@ static void begin_at(tr_counting_source *source, int64_t bound, int up) {
   tr_counting_source_skip(source, gap / step + (gap % step != 0));
 }
 
-/* Drops what lies behind `bound`. */
+/* Drops the numbers behind `bound`. */
 static void end_at(tr_counting_source *source, int64_t bound, int up) {
   if (source->is_empty || !is_behind(source->last, bound, up)) return;
   if (is_behind(source->first, bound, up)) {
@@ -120,7 +122,9 @@ void tr_counting_source_reverse(tr_counting_source *source) {
   int64_t first = source->first;
   source->first = source->last;
   source->last = first;
-  /* Modulo 2^64 a step of -2^63 is its own opposite: the walk arrives, and the sign stays. */
+  /*
+  ** A step of -2^63 keeps its sign. Modulo 2^64 it is its own opposite, so counting is still right.
+  */
   source->step = (int64_t)(0 - (uint64_t)source->step);
 }
 

@@ -1,10 +1,10 @@
 /*
-** What a counting reader reads: the numbers start, start + step, ... as long as they lie before the
-** end and within int64. A *lattice*, on which every cut is exact and costs nothing: a range of
-** values, the first n, all but the first n, the other direction.
+** The numbers that a counting reader reads: start, start + step, ... before the end and within
+** int64. They form a *lattice*, on which every cut is exact and takes constant time: a range of
+** values, the first n, all but the first n, the reverse order.
 **
-** A plain value: nothing to own. Pure; thread-safe.
-** A cut never moves the lattice: counting from 1 by 3, restricted to 2..8, is 4, 7.
+** A cut never moves the lattice: counting from 1 by 3, restricted to 2..8, gives 4, 7.
+** A plain value that owns nothing. Pure; thread-safe.
 ** Source: Apache Beam, CountingSource, GenerateSequence (2.8 to 2.30).
 */
 #ifndef TR_READER_COUNTING_SOURCE_H
@@ -15,24 +15,24 @@
 #include "range/offset_range.h"
 
 typedef struct tr_counting_source {
-  int64_t first; /* with is_empty: no meaning */
-  int64_t last;  /* reached exactly: last - first is a multiple of step */
+  int64_t first; /* meaningless if is_empty */
+  int64_t last;  /* the last number itself: last - first is a multiple of step */
   int64_t step;  /* not 0; negative counts down */
   int is_empty;
 } tr_counting_source;
 
 /*
-** [start, up_to) by `step`; counting down it is start, start + step, ... above up_to. Empty when
-** up_to does not lie in step's direction. TR_INVALID_ARGUMENT: step 0.
+** [start, up_to) by `step`. A negative step gives start, start + step, ... above up_to. The source
+** is empty if up_to is not in the direction of step. TR_INVALID_ARGUMENT: step is 0.
 */
 tr_code tr_counting_source_init(tr_counting_source *source, int64_t start, int64_t up_to,
                                 int64_t step, tr_error *err);
 
-/* The same without an end: through 2^63-1 (counting down: -2^63), included where it is hit. */
+/* The same without an end. 2^63-1 (counting down: -2^63) is included if a step reaches it. */
 tr_code tr_counting_source_init_unbounded(tr_counting_source *source, int64_t start, int64_t step,
                                           tr_error *err);
 
-/* How many numbers. The one source that has 2^64 of them says 2^64-1. */
+/* How many numbers there are. For the one source that has 2^64 of them it returns 2^64-1. */
 uint64_t tr_counting_source_count(const tr_counting_source *source);
 
 /* 1 or 0. */
@@ -41,31 +41,31 @@ int tr_counting_source_contains(const tr_counting_source *source, int64_t value)
 /* Keeps the numbers from `low` to `high`, both included. low > high: none. */
 void tr_counting_source_restrict(tr_counting_source *source, int64_t low, int64_t high);
 
-/* Keeps the first `count` numbers; drops the first `count` numbers. */
+/* Keeps the first `count` numbers; or drops them. */
 void tr_counting_source_take(tr_counting_source *source, uint64_t count);
 void tr_counting_source_skip(tr_counting_source *source, uint64_t count);
 
 /*
-** The same numbers from the other end. A step of -2^63 has no opposite in int64 and stays what it
-** is, which first + step modulo 2^64 does not mind.
+** Reverses the order of the numbers. A step of -2^63 has no opposite in int64 and stays as it is.
+** Since first + step is computed modulo 2^64, that is right all the same.
 */
 void tr_counting_source_reverse(tr_counting_source *source);
 
 /*
-** The number's place in a range of offsets, and back: a restriction and a tracker know only
-** increasing offsets. Counting up it is the number itself, counting down -1 - number, which
-** reverses the order and never overflows.
+** The position of a number in a range of offsets, and back. Restrictions and trackers have only
+** increasing offsets. Counting up, the offset is the number. Counting down, it is -1 - number,
+** which reverses the order and never overflows.
 */
 int64_t tr_counting_offset(int64_t value, int64_t step);
 int64_t tr_counting_value(int64_t offset, int64_t step);
 
-/* Keeps the numbers whose offsets lie in `range`; of a source that was not reversed. */
+/* Keeps the numbers whose offsets are in `range`. The source must not have been reversed. */
 void tr_counting_source_restrict_offsets(tr_counting_source *source, const tr_offset_range *range);
 
 /*
-** The whole of what an unsplit reader reads, as offsets: what a tracker is opened over. [start,
-** up_to) or, without `up_to` (NULL), [start, 2^63-1); empty where the source is. The end of a range
-** is not in it, so that the last of an unbounded source, 2^63-1 or -2^63, is not in it either.
+** All that an unsplit reader reads, as the offsets that a tracker is opened over: [start, up_to),
+** or [start, 2^63-1) if `up_to` is NULL. Empty if the source is empty. The end of a range is not in
+** it, so the very last number of an unbounded source, 2^63-1 or -2^63, is not in it either.
 */
 tr_offset_range tr_counting_offsets(int64_t start, const int64_t *up_to, int64_t step);
 

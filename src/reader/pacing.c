@@ -1,5 +1,5 @@
 /*
-** The gate in front of a reader: limits first, then the wait.
+** The gate in front of a reader: first the limits, then the wait.
 */
 #include "reader/pacing.h"
 

@@ -1,10 +1,11 @@
 /*
-** The rules of a reader, kept once for all cursors.
+** The rules of a reader, in one place for all cursors.
 **
-** The owner's thread moves through the phases below and is the only one to change `phase`;
-** splitters read it. A split that sees PHASE_RUNNING may find the reader at its end a moment later:
-** the tracker then refuses, because everything is attempted. So the phase only answers what the
-** tracker cannot know (has this reader started?), and every race is decided by the tracker's mutex.
+** The owner's thread moves through the phases below. Only it changes `phase`; threads that split
+** read it. A split that sees PHASE_RUNNING may find the reader at its end a moment later. The
+** tracker then refuses the split, because everything has been attempted. So the phase only answers
+** what the tracker cannot know (whether this reader has started), and the tracker's mutex decides
+** every race.
 */
 #include "reader/reader.h"
 
@@ -30,7 +31,7 @@ tr_code tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, v
   return tr_mutex_init(&reader->splitting, err);
 }
 
-/* Claims the record at hand. A position of the wrong kind is for the tracker to refuse. */
+/* Claims the present record. The tracker refuses a position of the wrong kind. */
 static int claim(tr_reader *reader, tr_error *err) {
   if (reader->byte_keys != NULL && reader->position.kind == TR_BYTES) {
     return tr_byte_key_tracker_try_claim(reader->byte_keys, reader->position.key, err);
@@ -38,14 +39,15 @@ static int claim(tr_reader *reader, tr_error *err) {
   return tr_tracker_try_claim(reader->tracker, reader->position, err);
 }
 
-/* What follows from `moved`: 0 and -1 end the reading. */
+/* Sets the phase that follows from `moved`. 0 and -1 end the reading. */
 static void note_phase(tr_reader *reader, int moved) {
   if (moved == 0) atomic_store(&reader->reported_fraction, 1.0);
   atomic_store(&reader->phase, moved > 0 ? PHASE_RUNNING : moved == 0 ? PHASE_ENDED : PHASE_FAILED);
 }
 
 /*
-** Gets the next record and claims it; at the source's end claims the end, so that nothing is open.
+** Gets the next record and claims it. At the end of the source it claims the end, so that nothing
+** stays unclaimed.
 */
 static int move(tr_reader *reader, tr_error *err) {
   int moved = reader->cursor_class->next(reader->cursor, &reader->position, err);
@@ -72,7 +74,7 @@ int tr_reader_advance(tr_reader *reader, tr_error *err) {
   int phase = atomic_load(&reader->phase);
   if (phase == PHASE_RUNNING) {
     int moved = move(reader, err);
-    /* From one record to the next it stays, and a store that others must see is dear. */
+    /* From one record to the next the phase stays, and an atomic store for each would be slow. */
     if (moved <= 0) note_phase(reader, moved);
     return moved;
   }
@@ -88,7 +90,7 @@ tr_code tr_reader_current(const tr_reader *reader, tr_position *position, tr_err
   return TR_OK;
 }
 
-/* The position at `fraction` of the source as it is now, and the split there. */
+/* Splits at the position that is at `fraction` of the source as it is now. */
 static int split_source(tr_reader *reader, double fraction, tr_restriction *residual,
                         tr_error *err) {
   tr_restriction source;
@@ -101,7 +103,7 @@ static int split_source(tr_reader *reader, double fraction, tr_restriction *resi
   if (code == TR_NO_MEMORY) {
     tr_error_no_memory(err);
   } else if (code != TR_OK) {
-    split = 0; /* too narrow to have a point in between */
+    split = 0; /* too narrow for a point in between */
   } else {
     tr_position point = source.kind == TR_BYTES ? tr_position_of_key(tr_buffer_bytes(&key))
                                                 : tr_position_of_offset(offset);

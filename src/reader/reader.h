@@ -1,19 +1,19 @@
 /*
-** A bounded reader: walks the records of a source in order, claims each from a range tracker before
-** the caller sees it, and can be split while it runs.
+** A bounded reader. It reads the records of a source in order, claims each from a range tracker
+** before the caller sees it, and can be split while it runs.
 **
-** Three parts make a reader: a *cursor* that knows how to get at the next record (counting, an
-** inner SELECT), a *tracker* that decides whether the reader may have it, and the rules of the
-** contract, which live here once:
-**   start, then advance; either says 1 (a record), 0 (the end), -1 (failed);
-**   current without a record is an error; the same record until the next advance;
-**   fraction 0 before start, 1 after the end, never decreasing;
-**   a refused split has no effect; primary and residual of a granted one are the old source.
-** A reader that failed stays failed. What it had not claimed can still be split off.
+** A reader has three parts: a *cursor* that knows how to get the next record (counting, an inner
+** SELECT); a *tracker* that decides whether the reader may have it; and the rules of the contract,
+** which are here, in one place:
+**   - start, then advance. Both return 1 (a record), 0 (the end), or -1 (failed).
+**   - current without a record is an error. It gives the same record until the next advance.
+**   - The fraction is 0 before start and 1 after the end, and never decreases.
+**   - A refused split has no effect. Primary and residual of a granted one are the old source.
+**   - A reader that failed stays failed. What it had not claimed can still be split off.
 **
-** Thread-safety: init, start, advance, current and close belong to one thread; split_at_fraction,
-** fraction_consumed and current_source may be called by any thread between init and close, also
-** while that one thread is inside start or advance, and do not wait for the cursor.
+** Thread-safety: init, start, advance, current and close belong to one thread. Any thread may call
+** split_at_fraction, fraction_consumed and current_source between init and close, also while the
+** reader is in start or advance. They do not wait for the cursor.
 ** Source: Apache Beam, BoundedSource.BoundedReader.
 */
 #ifndef TR_READER_READER_H
@@ -25,12 +25,12 @@
 #include "range/byte_key_tracker.h"
 #include "range/tracker.h"
 
-/* How a cursor over a concrete source is driven. */
+/* The methods of a cursor over a concrete source. */
 typedef struct tr_cursor_class {
   /*
-  ** Moves to the next record: 1 with its position in `*position` (above all before; a key is
-  ** borrowed until the next call), 0 there is none up to the end of the source, -1 failed. Not
-  ** called again after 0 or -1.
+  ** Moves to the next record. 1: `*position` is its position, which is above all earlier ones; a
+  ** key is borrowed until the next call. 0: the end of the source. -1: failed. Not called again
+  ** after 0 or -1.
   */
   int (*next)(void *cursor, tr_position *position, tr_error *err);
   /* Releases the cursor. */
