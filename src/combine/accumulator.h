@@ -63,8 +63,8 @@ tr_code tr_accumulator_extract(const tr_accumulator *accumulator, const tr_value
 void tr_accumulator_free(tr_accumulator *accumulator);
 
 /*
-** Appends a description of the BLOB as a JSON object: function, parameters, version, bytes. Errors:
-** as tr_accumulator_merge; the buffer is then unchanged.
+** Appends a description of the BLOB as a JSON object: function, parameters, version, bytes.
+** TR_CORRUPT: as tr_accumulator_merge. After an error the buffer is unchanged.
 */
 tr_code tr_accumulator_describe(tr_bytes blob, tr_buffer *json, tr_error *err);
 

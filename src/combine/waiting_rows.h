@@ -25,8 +25,8 @@ typedef struct tr_waiting_rows {
 } tr_waiting_rows;
 
 /*
-** 1: the row was added, without its hash. 0: there is no room, or the row needs a head and those in
-** the buffer have none. If the buffer is empty: it is too small for the row.
+** Adds a row, whose hash must be computed. 1: added. 0: there is no room, or the row needs a head
+** and those in the buffer have none. If the buffer is empty: it is too small for the row.
 */
 static inline int tr_waiting_rows_put(tr_waiting_rows *rows, const tr_group_row *row,
                                       const tr_value *inputs, int input_count);
