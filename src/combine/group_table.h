@@ -4,8 +4,9 @@
 ** groups.
 **
 ** Memory. A group takes 8 bytes, its key in whole words of 8 (one word for an integer or a text of
-** up to 7 bytes), the states of its accumulators, what these own, and 16 to 32 bytes of index. All
-** of it is taken from a tr_memory_account. A row that would exceed its limit fails with TR_TOO_BIG.
+** up to 7 bytes), the states of its accumulators, and 16 to 32 bytes of index. All of that is taken
+** from a tr_memory_account; under a limit so is what the states own. A row that would exceed the
+** limit fails with TR_TOO_BIG.
 **
 ** Thread-safety: a table belongs to one thread at a time. Many threads may read a table that nobody
 ** changes; tr_group_table_merge_group only reads the table that its group is in. An account belongs
