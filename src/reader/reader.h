@@ -37,7 +37,7 @@ typedef struct tr_cursor_class {
   void (*close)(void *cursor);
 } tr_cursor_class;
 
-/* Treat as opaque; it stands here so that a reader can live inside another struct. */
+/* Opaque to callers. It is declared here so that a reader can be a member of another struct. */
 typedef struct tr_reader {
   const tr_cursor_class *cursor_class;
   void *cursor;
@@ -57,36 +57,37 @@ typedef struct tr_reader {
 tr_code tr_reader_init(tr_reader *reader, const tr_cursor_class *cursor_class, void *cursor,
                        tr_tracker *tracker, tr_error *err);
 
-/* The first record. TR_INVALID_STATE when called again. */
+/* Moves to the first record. TR_INVALID_STATE if it was called before. */
 int tr_reader_start(tr_reader *reader, tr_error *err);
 
 /*
-** The next record; after the end it stays 0. TR_INVALID_STATE before start, after a failure, after
-** close.
+** Moves to the next record. After the end it returns 0 again. TR_INVALID_STATE before start, after
+** a failure, and after close.
 */
 int tr_reader_advance(tr_reader *reader, tr_error *err);
 
 /*
-** The present record's position (a key is borrowed until the next advance). TR_INVALID_STATE: none.
+** The position of the present record; a key is borrowed until the next advance. TR_INVALID_STATE:
+** there is none.
 */
 tr_code tr_reader_current(const tr_reader *reader, tr_position *position, tr_error *err);
 
 /*
 ** Gives away what lies behind `fraction` of the *current source* (not of what remains). 1:
-** `*residual` is what was given away (the caller frees it), the source is now the primary. 0:
-** refused (before the start, after the end, too late, too narrow, fraction not in (0, 1)), with no
-** effect at all. -1: TR_NO_MEMORY. Somebody who splits the tracker itself meanwhile may have made
-** the source smaller than it was when the point of the split was computed.
+** `*residual` is what was given away, which the caller frees; the source is now the primary. 0:
+** refused, without any effect: before the start, after the end, too late, too narrow, or fraction
+** not in (0, 1). -1: TR_NO_MEMORY. If another thread splits the tracker directly at the same time,
+** the source may be smaller by then than it was when the point of the split was computed.
 */
 int tr_reader_split_at_fraction(tr_reader *reader, double fraction, tr_restriction *residual,
                                 tr_error *err);
 
 double tr_reader_fraction_consumed(tr_reader *reader);
 
-/* The range that is being read now, split or not; the caller frees it. TR_NO_MEMORY. */
+/* The range that is being read now, after all splits. The caller frees it. TR_NO_MEMORY. */
 tr_code tr_reader_current_source(tr_reader *reader, tr_restriction *source, tr_error *err);
 
-/* Closes the cursor. What was not advanced to was never claimed. A second time it does nothing. */
+/* Closes the cursor. What was not advanced to was never claimed. A second call does nothing. */
 void tr_reader_close(tr_reader *reader);
 
 #endif
