@@ -1,13 +1,13 @@
 /*
 ** Seats, turns, and the threads that take them.
 **
-** Every worker has a seat with the tracker of the range that it reads. Trackers that were worked
-** off stay until the pool is freed (there are some dozens), so a thief may look at one at any time
-** without asking whether it still lives.
+** Every worker has a seat, which holds the tracker of the range that it reads. Trackers of finished
+** ranges stay until the pool is freed; there are only some dozens. So a thief can look at any
+** tracker at any time without asking whether it still exists.
 **
-** When is everything read? A worker is busy from the moment it asks for a range until it finds its
-** range read; the range that it takes is then its own before anybody can see fewer busy workers. So
-** nobody busy means nothing left.
+** When is everything read? A worker is busy from the moment it asks for a range until it finds that
+** its range is read. It has the range that it takes before anybody can see fewer busy workers. So
+** if nobody is busy, nothing is left.
 */
 #include "reader/worker_pool.h"
 
@@ -21,27 +21,28 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-/* How long an idle worker waits before it asks again, unless something happens before. */
+/* How long an idle worker waits before it asks again, unless something changes earlier. */
 #define ASK_AGAIN_NANOSECONDS 500000
 
 /*
-** Rows of a piece: enough to make its price vanish (some microseconds), few enough to end soon, as
-** each worker should have some dozens of them. A piece is cut when it turns out to be twice as
-** long. Of a part with fewer rows left than LEAST_ROWS all is taken at once, and nothing by others.
+** Rows of a piece. It has enough rows to make its own cost (some microseconds) negligible, and so
+** few that it ends soon: each worker should have some dozens of pieces. A piece is cut if it turns
+** out to be twice as long. If a part has fewer than LEAST_ROWS rows left, its worker takes all of
+** them at once, and others take none.
 */
 #define MOST_PIECE_ROWS 16384
 #define LEAST_ROWS 1000
 #define PIECES_PER_WORKER 64
 
-/* What keys promise may be far more than there can be. */
+/* An estimate from keys may be far more than there can be. */
 #define MOST_EXPECTED_ROWS 1e15
 
 typedef struct range_part {
   tr_byte_key_tracker *tracker;
-  struct range_part *next; /* among all of the pool's */
+  struct range_part *next; /* in the list of all parts of the pool */
   _Atomic uint64_t rows;   /* read in it so far */
-  double rows_ahead;       /* what the last piece promises for the rest; under the pool's mutex */
-  atomic_int is_tight;     /* the end lies just behind a key */
+  double rows_ahead;       /* what the last piece suggests for the rest; under the pool's mutex */
+  atomic_int is_tight;     /* its end is just behind a key */
 } range_part;
 
 typedef struct seat {
@@ -49,12 +50,12 @@ typedef struct seat {
   int number;
   pthread_t thread;
   int has_thread;
-  _Atomic(range_part *) part; /* the one being read, or the last one */
+  _Atomic(range_part *) part; /* the one that is being read, or was read last */
   int is_busy;                /* under the pool's mutex */
-  int is_orphan; /* under the pool's mutex: nobody sits here, the part is to be taken */
+  int is_orphan; /* under the pool's mutex: no thread sits here, so another must take the part */
   _Atomic uint64_t rows;
   tr_byte_key_window window;
-  int has_key; /* `key` is the first one of the part that was not yet read */
+  int has_key; /* `key` is the first key of the part that was not yet read */
   tr_buffer key;
   tr_buffer next;
   tr_buffer looked; /* where the reader's last look at rows ended */
@@ -68,20 +69,20 @@ struct tr_worker_pool {
   uint64_t expected_rows;
   uint32_t piece_rows;
   pthread_mutex_t mutex;
-  pthread_cond_t changed; /* a range moved, nobody is busy, the pool stopped */
-  pthread_cond_t ended;   /* a thread came to its end */
-  range_part *parts;      /* all that there ever were */
+  pthread_cond_t changed; /* a range moved, nobody is busy, or the pool was stopped */
+  pthread_cond_t ended;   /* a thread has ended */
+  range_part *parts;      /* all parts that ever existed */
   int busy;
   int is_started; /* and not yet joined */
   int running;    /* threads that have not ended */
-  int reading;    /* workers that have yet to find that all is read */
-  tr_error err;   /* TR_OK: nobody failed */
+  int reading;    /* workers that have not yet found that all is read */
+  tr_error err;   /* TR_OK: nobody has failed */
   _Atomic int is_stopped;
   _Atomic int splits, empty_splits;
   seat seats[];
 };
 
-/* --- parts ------------------------------------------------------------------------------------ */
+/* --- Parts ------------------------------------------------------------------------------------ */
 
 static range_part *new_part(tr_worker_pool *pool, const tr_byte_key_range *range,
                             double expected_rows, tr_error *err) {
@@ -106,21 +107,21 @@ static range_part *new_part(tr_worker_pool *pool, const tr_byte_key_range *range
 }
 
 /*
-** Rows that are still to be read in a part, as its keys so far promise on the whole. 0: it is done.
-** -1: they promise nothing yet.
+** The rows that are left in a part if all its keys are spread as those so far. 0: it is done. -1:
+** nothing is known yet.
 */
 static double rows_left_on_average(range_part *part) {
   tr_tracker *tracker = tr_byte_key_tracker_base(part->tracker);
   double consumed = tr_tracker_fraction_consumed(tracker);
   double rows = (double)atomic_load_explicit(&part->rows, memory_order_relaxed);
   if (tr_tracker_is_done(tracker)) return 0;
-  /* A fraction of 1 is one that is too near to it for a double. */
+  /* A fraction of 1 here means: less than 1, but too near to it for a double. */
   return consumed > 0 && consumed < 1 && rows > 0 ? rows * (1 - consumed) / consumed : -1;
 }
 
 /*
-** The most that there may be: what the average says, or the last piece by itself. Where keys lie in
-** clusters the average forgets the last one; to look for rows in vain costs little.
+** The greater of two estimates: from all keys so far, or from the last piece alone. If keys lie in
+** clusters, the average misses the last one. To look for rows in vain costs little.
 */
 static double rows_left_at_most(tr_worker_pool *pool, range_part *part) {
   double average = rows_left_on_average(part);
@@ -136,7 +137,7 @@ static void set_rows_ahead(tr_worker_pool *pool, range_part *part, double rows) 
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* --- failing ---------------------------------------------------------------------------------- */
+/* --- Failing ---------------------------------------------------------------------------------- */
 
 void tr_worker_pool_stop(tr_worker_pool *pool, const tr_error *reason) {
   pthread_mutex_lock(&pool->mutex);
@@ -156,11 +157,12 @@ int tr_worker_pool_is_stopped(const tr_worker_pool *pool) {
   return atomic_load_explicit(&pool->is_stopped, memory_order_relaxed);
 }
 
-/* --- taking from others ----------------------------------------------------------------------- */
+/* --- Taking from others ----------------------------------------------------------------------- */
 
 /*
-** Wakes those who wait if nobody is busy any more. Not if somebody only begins to look for work, or
-** gives up: they would look in turn, and wake him.
+** Marks the seat as busy or not, and wakes those who wait if nobody is busy any more. It does not
+** wake them when a worker merely begins to look for work or gives up: they would look, too, and
+** wake it in turn.
 */
 static void set_busy(seat *s, int is_busy) {
   tr_worker_pool *pool = s->pool;
@@ -173,14 +175,14 @@ static void set_busy(seat *s, int is_busy) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Has those who wait look again, since a range went from one to another. */
+/* Makes those who wait look again, because a range has changed hands. */
 static void tell_of_change(tr_worker_pool *pool) {
   pthread_mutex_lock(&pool->mutex);
   pthread_cond_broadcast(&pool->changed);
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Whether somebody other than those who only look for work is reading. */
+/* Whether any worker is busy. */
 static int is_anybody_busy(tr_worker_pool *pool) {
   pthread_mutex_lock(&pool->mutex);
   int busy = pool->busy;
@@ -189,8 +191,8 @@ static int is_anybody_busy(tr_worker_pool *pool) {
 }
 
 /*
-** Nothing is known yet of the seat's part but its first key, which is in `key`, and how many rows
-** it may have.
+** Begins the seat's part, of which only two things are known: its first key, which is in `key`, and
+** how many rows it may have.
 */
 static tr_code begin_part(seat *s, double expected_rows, tr_error *err) {
   tr_byte_key_window_expect(&s->window, (uint64_t)fmin(fmax(expected_rows, 1), MOST_EXPECTED_ROWS));
@@ -198,7 +200,7 @@ static tr_code begin_part(seat *s, double expected_rows, tr_error *err) {
   return tr_buffer_set(&s->looked, tr_buffer_bytes(&s->key), err);
 }
 
-/* Makes a range that nobody else has the seat's own; its start is in `key` already. */
+/* Gives the seat a range that nobody else has. `key` is its start already. */
 static tr_code sit_down(seat *s, const tr_byte_key_range *range, double expected_rows,
                         tr_error *err) {
   range_part *part = new_part(s->pool, range, expected_rows, err);
@@ -208,9 +210,9 @@ static tr_code sit_down(seat *s, const tr_byte_key_range *range, double expected
 }
 
 /*
-** Lets the part end just behind its last key: where keys are few of all that there could be, as
-** those of text are, most halves of what is left would else be empty. 1; 0 when that key has been
-** claimed, so that there is nothing to take; -1.
+** Makes the part end just behind its last key. If keys are few among all possible ones, as those of
+** text are, most halves of what is left would otherwise be empty. 1: done. 0: the last key has been
+** claimed, so there is nothing to take. -1: failed.
 */
 static int drop_empty_tail(seat *s, range_part *part, tr_error *err) {
   tr_worker_pool *pool = s->pool;
@@ -231,9 +233,9 @@ static int drop_empty_tail(seat *s, range_part *part, tr_error *err) {
 }
 
 /*
-** Takes the second half of what a part has left; if its last key was claimed just then, so that the
-** half is empty, half of the rest, and so on: 1 when `s` has a part now, 0 when nothing was to be
-** had, -1.
+** Takes the second half of what a part has left. The half is empty if its last key was claimed in
+** the meantime; then it takes half of the rest, and so on. 1: `s` has a part now. 0: there was
+** nothing to take. -1: failed.
 */
 static int take_half(seat *s, range_part *from, tr_error *err) {
   tr_worker_pool *pool = s->pool;
@@ -261,7 +263,7 @@ static int take_half(seat *s, range_part *from, tr_error *err) {
   return found;
 }
 
-/* Who has most left, of those that were not yet asked; NULL: nobody. */
+/* The part with most rows left, of the seats that were not yet asked. NULL: none has enough. */
 static range_part *busiest(tr_worker_pool *pool, uint64_t *asked) {
   range_part *best = NULL;
   int best_seat = 0;
@@ -279,7 +281,7 @@ static range_part *busiest(tr_worker_pool *pool, uint64_t *asked) {
   return best;
 }
 
-/* 1: the seat has a part; 0: nobody can give any; -1. Counts as busy while it tries. */
+/* 1: the seat has a part. 0: nobody can give any. -1: failed. The seat is busy while it tries. */
 static int take_from_busiest(seat *s, tr_error *err) {
   uint64_t asked = UINT64_C(1) << s->number;
   int taken = 0;
@@ -290,7 +292,7 @@ static int take_from_busiest(seat *s, tr_error *err) {
   return taken;
 }
 
-/* Takes the whole part of a seat whose thread could not be started. */
+/* Takes over the whole part of a seat whose thread could not be started. */
 static int adopt(seat *s) {
   tr_worker_pool *pool = s->pool;
   int is_found = 0;
@@ -307,15 +309,15 @@ static int adopt(seat *s) {
   return is_found;
 }
 
-/* --- pieces ----------------------------------------------------------------------------------- */
+/* --- Pieces ----------------------------------------------------------------------------------- */
 
-/* The first key of the part at or above `from`, into the seat: 1; 0 when the part has none; -1. */
+/* Copies the first key at or above `from` to `key`. 1; 0: there is none; -1. */
 static int find_key(seat *s, tr_bytes from, tr_buffer *key, tr_error *err) {
   tr_worker_pool *pool = s->pool;
   return pool->work->first_key(pool->context, s->number, from, key, err);
 }
 
-/* Opens the first piece of a part that was dealt or adopted. */
+/* Finds the first key of a part that was dealt or adopted. */
 static int open_part(seat *s, range_part *part, tr_error *err) {
   tr_restriction range;
   tr_tracker *tracker = tr_byte_key_tracker_base(part->tracker);
@@ -326,7 +328,7 @@ static int open_part(seat *s, range_part *part, tr_error *err) {
   return found;
 }
 
-/* The end of what the window holds, as a key in `next`; an empty one where there is no end. */
+/* Sets `next` to the end of what the window holds, as a key that exists; empty: there is no end. */
 static int find_end(seat *s, tr_error *err) {
   tr_byte_key_window *window = &s->window;
   s->next.size = 0;
@@ -334,7 +336,7 @@ static int find_end(seat *s, tr_error *err) {
   tr_bytes limit = tr_buffer_bytes(&window->limit);
   tr_buffer behind = {0};
   if (window->left == 0) {
-    /* Nothing but the key itself was claimed. */
+    /* Only the key itself was claimed. */
     if (tr_buffer_set(&behind, tr_buffer_bytes(&s->key), err) != TR_OK) return -1;
     if (tr_buffer_append_byte(&behind, 0, err) != TR_OK) {
       tr_buffer_free(&behind);
@@ -349,9 +351,10 @@ static int find_end(seat *s, tr_error *err) {
 }
 
 /*
-** Whether a part has fewer than LEAST_ROWS left, from the seat's key on: 1, 0, -1. What the keys
-** promise may be far from true (behind 0199 come 0200 and nine thousand more, which is next to
-** nothing of what could come in between), so it is only taken as a reason to look.
+** Whether the part has fewer than LEAST_ROWS rows left, from the seat's key on: 1, 0, -1. The
+** estimate from keys may be far off. For example 0199 may be followed by 0200 and nine thousand
+** more keys, which is next to nothing of what could lie in between. So the estimate is only a
+** reason to look.
 */
 static int is_nearly_read(seat *s, range_part *part, tr_error *err) {
   tr_worker_pool *pool = s->pool;
@@ -367,7 +370,7 @@ static int is_nearly_read(seat *s, range_part *part, tr_error *err) {
   return !is_in_part;
 }
 
-/* Claims a piece that begins with the seat's key: 1, 0 it is not in the part any more, -1. */
+/* Claims a piece that begins with the seat's key. 1; 0: the key is no longer in the part; -1. */
 static int claim_piece(seat *s, range_part *part, tr_error *err) {
   int claimed =
       tr_byte_key_tracker_claim_ahead(part->tracker, &s->window, tr_buffer_bytes(&s->key), err);
@@ -376,13 +379,15 @@ static int claim_piece(seat *s, range_part *part, tr_error *err) {
   return is_last < 0 ? -1 : claimed;
 }
 
-/* The bytes behind the first `skipped` as a number. */
+/* The bytes of `key` behind the first `skipped`, as a number. */
 static double lead_behind(tr_bytes key, size_t skipped) {
   if (skipped >= key.size) return 0;
   return (double)tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
 }
 
-/* How many rows [next, end of the part) holds if they lie as `rows` ones did in [from, next). */
+/*
+** How many rows [next, end of the part) has if they are spread as `rows` rows were in [from, next).
+*/
 static double rows_ahead(const tr_byte_key_range *range, tr_bytes from, tr_bytes next,
                          double rows) {
   tr_bytes end = tr_buffer_bytes(&range->end);
@@ -394,8 +399,8 @@ static double rows_ahead(const tr_byte_key_range *range, tr_bytes from, tr_bytes
 }
 
 /*
-** Takes note of the rows that were looked at for a piece. A reader may have looked at them long
-** before, so what counts is where the looking ended, not the piece.
+** Estimates the rest of the part from the rows that were looked at for a piece. The reader may have
+** looked at them long before, so this uses the row where the look ended, not the end of the piece.
 */
 static tr_code look_ahead(seat *s, range_part *part, uint64_t rows, tr_error *err) {
   const tr_piece *piece = &s->piece;
@@ -413,7 +418,10 @@ static tr_code look_ahead(seat *s, range_part *part, uint64_t rows, tr_error *er
   return tr_buffer_set(&s->looked, next, err);
 }
 
-/* After a piece: what it teaches for the next one, and where that begins. */
+/*
+** After a piece: chooses the size of the next one, and finds where it begins. 1; 0: nothing is
+** left; -1.
+*/
 static int go_on_behind(seat *s, range_part *part, tr_error *err) {
   tr_piece *piece = &s->piece;
   uint64_t work = piece->work > piece->rows ? piece->work : piece->rows;
@@ -434,7 +442,7 @@ static int go_on_behind(seat *s, range_part *part, tr_error *err) {
   return find_key(s, tr_buffer_bytes(&piece->last), &s->key, err);
 }
 
-/* Nothing follows behind the last piece: 0, or -1. */
+/* Ends a part behind its last piece. Returns 0, or -1. */
 static int end_part(seat *s, range_part *part, tr_error *err) {
   const tr_work *work = s->pool->work;
   uint64_t rows = 0;
@@ -445,9 +453,7 @@ static int end_part(seat *s, range_part *part, tr_error *err) {
   return tr_tracker_claim_end(tr_byte_key_tracker_base(part->tracker), err) == TR_OK ? 0 : -1;
 }
 
-/*
-** Reads one piece of the seat's part: 1; 0 when nothing is left and its end has been claimed; -1.
-*/
+/* Reads one piece of the seat's part. 1; 0: nothing is left and the end was claimed; -1. */
 static int read_piece(seat *s, range_part *part, tr_error *err) {
   tr_worker_pool *pool = s->pool;
   tr_piece *piece = &s->piece;
@@ -469,7 +475,7 @@ static int read_piece(seat *s, range_part *part, tr_error *err) {
   return result == 0 ? end_part(s, part, err) : result;
 }
 
-/* --- turns ------------------------------------------------------------------------------------ */
+/* --- Turns ------------------------------------------------------------------------------------ */
 
 static tr_turn look_for_work(seat *s) {
   tr_worker_pool *pool = s->pool;
@@ -507,9 +513,9 @@ tr_turn tr_worker_pool_step(tr_worker_pool *pool, int worker, uint64_t *rows) {
   return TR_TURN_READ;
 }
 
-/* --- threads ---------------------------------------------------------------------------------- */
+/* --- Threads ---------------------------------------------------------------------------------- */
 
-/* Waits until something changes, but not for long. */
+/* Waits until something changes, but only for a short time. */
 static void wait_a_little(tr_worker_pool *pool) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -525,7 +531,9 @@ static void wait_a_little(tr_worker_pool *pool) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Nobody finishes before everybody has read: what is merged must be whole. */
+/*
+** Waits until all workers have read everything, because `finish` may merge what others have read.
+*/
 static void wait_for_others(tr_worker_pool *pool) {
   pthread_mutex_lock(&pool->mutex);
   pool->reading--;
@@ -536,7 +544,7 @@ static void wait_for_others(tr_worker_pool *pool) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* What a worker does when all is read. */
+/* The end of a worker, when all is read. */
 static void finish(seat *s) {
   tr_worker_pool *pool = s->pool;
   tr_error err = {0};
@@ -605,7 +613,7 @@ tr_code tr_worker_pool_join(tr_worker_pool *pool, tr_error *err) {
   return pool->err.code;
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
+/* --- Progress, creating and freeing ----------------------------------------------------------- */
 
 tr_worker_progress tr_worker_pool_progress(tr_worker_pool *pool) {
   tr_worker_progress progress = {.splits = atomic_load(&pool->splits),
@@ -627,7 +635,7 @@ uint64_t tr_worker_pool_rows_of(tr_worker_pool *pool, int worker) {
   return atomic_load_explicit(&pool->seats[worker].rows, memory_order_relaxed);
 }
 
-/* Gives the seats their first parts, one after another. */
+/* Deals the first parts to the seats, one after another. */
 typedef struct dealing {
   tr_worker_pool *pool;
   int next;
@@ -650,7 +658,9 @@ static tr_code deal_all(tr_worker_pool *pool, const tr_byte_key_range *range, tr
   dealing d = {pool, 0};
   tr_restriction whole = {.kind = TR_BYTES, .bytes = *range};
   tr_code code = tr_restriction_split(&whole, pool->count, deal, &d, err);
-  /* A narrow range has fewer pieces than there are workers: the rest look at the first one's. */
+  /*
+  ** A narrow range has fewer pieces than workers. The other seats begin with the first one's part.
+  */
   for (int i = d.next; i < pool->count && code == TR_OK; i++) {
     atomic_store(&pool->seats[i].part, atomic_load(&pool->seats[0].part));
   }
