@@ -26,6 +26,11 @@ static const char ad_hoc_declaration[] = "CREATE TABLE x(key, value, source HIDD
                                          "aggregates HIDDEN, where_terms HIDDEN, "
                                          "workers HIDDEN)";
 
+typedef struct group_cursor {
+  sqlite3_vtab_cursor base;
+  tr_group_scan *scan; /* NULL: it has not begun */
+} group_cursor;
+
 typedef struct group_vtab {
   sqlite3_vtab base;
   tr_host *host;
@@ -33,12 +38,9 @@ typedef struct group_vtab {
   int is_ad_hoc;
   uint64_t seed;      /* of rowids */
   tr_group_plan plan; /* of the CREATE form */
+  int open_cursors;
+  group_cursor *newest; /* the cursor that was opened last; NULL: it is closed */
 } group_vtab;
-
-typedef struct group_cursor {
-  sqlite3_vtab_cursor base;
-  tr_group_scan *scan;
-} group_cursor;
 
 /* --- creating ----------------------------------------------------------------------------------- */
 
@@ -224,18 +226,34 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
   group_vtab *vtab = (group_vtab *)table;
   group_cursor *made = tr_malloc(sizeof *made);
   if (made == NULL) return SQLITE_NOMEM;
-  *made = (group_cursor){
-      .scan = tr_group_scan_create(vtab->host, vtab->is_ad_hoc ? NULL : &vtab->plan)};
-  if (made->scan == NULL) {
-    tr_free(made);
-    return SQLITE_NOMEM;
-  }
+  *made = (group_cursor){.scan = NULL};
+  vtab->open_cursors++;
+  vtab->newest = made;
   *cursor = &made->base;
   return SQLITE_OK;
 }
 
+/*
+** The scan goes on in the newest cursor, if that is being opened in the place of this one.
+**
+** SQLite before 3.48 opens the cursor of a correlated subquery, or of the recursive part of a WITH, anew for each run
+** of it. It calls xOpen, then xClose for the cursor that is in that place of the program, and only then counts the new
+** one in nRef. So when a cursor is closed and nRef has one less than are open, the newest is its
+** heir: the same place in the same run of the same statement. (Newer releases leave the cursor open.)
+*/
+static void hand_over(group_vtab *vtab, group_cursor *closed) {
+  int is_replaced = vtab->base.nRef == vtab->open_cursors - 1;
+  if (!is_replaced || vtab->newest == NULL) return;
+  vtab->newest->scan = closed->scan;
+  closed->scan = NULL;
+}
+
 static int close_cursor(sqlite3_vtab_cursor *base) {
   group_cursor *cursor = (group_cursor *)base;
+  group_vtab *vtab = (group_vtab *)base->pVtab;
+  vtab->open_cursors--;
+  if (vtab->newest == cursor) vtab->newest = NULL;
+  hand_over(vtab, cursor);
   tr_group_scan_free(cursor->scan);
   tr_free(cursor);
   return SQLITE_OK;
@@ -243,9 +261,14 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
 
 static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                   sqlite3_value **argv) {
+  group_cursor *cursor = (group_cursor *)base;
+  group_vtab *vtab = (group_vtab *)base->pVtab;
   tr_error err = {0};
-  tr_group_scan *scan = ((group_cursor *)base)->scan;
-  tr_code code = tr_group_scan_begin(scan, number, text, argc, argv, &err);
+  if (cursor->scan == NULL) {
+    cursor->scan = tr_group_scan_create(vtab->host, vtab->is_ad_hoc ? NULL : &vtab->plan);
+  }
+  if (cursor->scan == NULL) return SQLITE_NOMEM;
+  tr_code code = tr_group_scan_begin(cursor->scan, number, text, argc, argv, &err);
   return code == TR_OK ? SQLITE_OK : tr_vtab_error(base->pVtab, &err);
 }
 

@@ -108,13 +108,6 @@ tr_code tr_group_conditions_read(sqlite3 *db, const tr_group_plan *plan, char *t
   return code;
 }
 
-static int is_same_value(sqlite3_value *a, sqlite3_value *b) {
-  tr_value x = tr_value_of_sqlite(a), y = tr_value_of_sqlite(b);
-  if (x.type != y.type) return 0; /* 1 and 1.0 */
-  int is_short = x.type == TR_TEXT && (x.bytes.data == NULL || y.bytes.data == NULL);
-  return !is_short && tr_value_compare(&x, &y) == 0;
-}
-
 int tr_group_conditions_are_same(const tr_group_condition *a, int a_count,
                                  const tr_group_condition *b, int b_count) {
   if (a_count != b_count) return 0;
@@ -122,7 +115,7 @@ int tr_group_conditions_are_same(const tr_group_condition *a, int a_count,
     if (a[i].key != b[i].key || a[i].op != b[i].op || a[i].value_count != b[i].value_count)
       return 0;
     for (int j = 0; j < a[i].value_count; j++) {
-      if (!is_same_value(a[i].values[j], b[i].values[j])) return 0;
+      if (!tr_values_are_same(a[i].values[j], b[i].values[j])) return 0;
     }
   }
   return 1;

@@ -99,8 +99,8 @@ static int is_source_written(tr_group_scan *scan) {
 }
 
 /* Makes the groups that the scan's conditions ask for. */
-static tr_code make_groups(tr_group_scan *scan, uint64_t outputs, tr_error *err) {
-  tr_group_request request = {outputs, scan->conditions, scan->condition_count};
+static tr_code make_groups(tr_group_scan *scan, tr_error *err) {
+  tr_group_request request = {scan->outputs, scan->conditions, scan->condition_count};
   int scanned_whole = 0;
   if (tr_source_table_is_current(&scan->plan->source, tr_host_db(scan->host), TR_GROUP_FUNCTION,
                                  err) != 1) {
@@ -122,6 +122,8 @@ static tr_code begin_created(tr_group_scan *scan, int are_fixed, const char *tex
   char *rest;
   uint64_t outputs = strtoull(text, &rest, 10);
   scan->equal_keys = tr_group_conditions_equal_keys(rest, argc);
+  if (outputs != scan->outputs) drop_result(scan);
+  scan->outputs = outputs;
   if (scan->result != NULL && scan->is_whole) return begin_whole(scan, rest, argc, argv, err);
   tr_group_condition *conditions = NULL;
   int count = 0;
@@ -142,7 +144,7 @@ static tr_code begin_created(tr_group_scan *scan, int are_fixed, const char *tex
   drop_result(scan);
   scan->conditions = conditions;
   scan->condition_count = count;
-  if (code == TR_OK) code = make_groups(scan, outputs, err);
+  if (code == TR_OK) code = make_groups(scan, err);
   if (code != TR_OK) return code;
   return scan->is_whole ? begin_whole(scan, rest, argc, argv, err) : rewind_groups(scan, err);
 }
@@ -171,7 +173,11 @@ static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call
                       TR_GROUP_FUNCTION "(): argument source is missing: the name of a table");
 }
 
+/* A result for the same arguments serves, too. */
 static tr_code begin_ad_hoc(tr_group_scan *scan, int given, sqlite3_value **argv, tr_error *err) {
+  if (scan->result != NULL && tr_kept_arguments_are(&scan->arguments, given, argv)) {
+    return rewind_groups(scan, err);
+  }
   drop_result(scan);
   tr_group_plan_free(scan->plan);
   tr_group_call call;

@@ -1,8 +1,8 @@
 /*
 ** A scan of a group_by_fields table: what one place in a statement reads there, again and again if need be.
 **
-** Scanned again (as the inner side of a join), it keeps the groups of its first scan without conditions,
-** unless the conditions let SQLite use an index.
+** Begun again (as the inner side of a join, or in a correlated subquery), it keeps the groups that it has: those
+** without conditions, unless the conditions let SQLite use an index, or those of the same arguments.
 **
 ** Thread-safety: belongs to its connection's thread.
 */
@@ -26,6 +26,7 @@ typedef struct tr_group_scan {
   /* Its own. */
   tr_host *host;
   tr_group_plan ad_hoc_plan;
+  uint64_t outputs;               /* that are in the result */
   int is_whole;                   /* the result has all groups: conditions or not, it will do */
   tr_group_condition *conditions; /* of the result */
   int condition_count;

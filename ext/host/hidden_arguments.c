@@ -125,6 +125,15 @@ tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value *
   return TR_OK;
 }
 
+int tr_kept_arguments_are(const tr_kept_arguments *kept, int mask, sqlite3_value **argv) {
+  for (int i = 0; i < TR_KEPT_ARGUMENTS; i++) {
+    int is_given = (mask & 1 << i) != 0;
+    if (is_given != (kept->values[i] != NULL)) return 0;
+    if (is_given && !tr_values_are_same(kept->values[i], *argv++)) return 0;
+  }
+  return 1;
+}
+
 void tr_kept_arguments_free(tr_kept_arguments *kept) {
   for (int i = 0; i < TR_KEPT_ARGUMENTS; i++) sqlite3_value_free(kept->values[i]);
   *kept = (tr_kept_arguments){.hash = 0};

@@ -46,6 +46,8 @@ typedef struct tr_kept_arguments {
 */
 tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value **argv,
                               tr_error *err);
+/* Whether those that `mask` has a bit for are what is kept, value by value and type by type, and nothing else is. */
+int tr_kept_arguments_are(const tr_kept_arguments *kept, int mask, sqlite3_value **argv);
 void tr_kept_arguments_free(tr_kept_arguments *kept); /* Makes it all zero. */
 
 /* Whether the query uses an argument's column and no `=` in this plan gives the argument. */

@@ -297,6 +297,13 @@ tr_value tr_value_of_column(sqlite3_stmt *stmt, int column) {
   }
 }
 
+int tr_values_are_same(sqlite3_value *a, sqlite3_value *b) {
+  tr_value x = tr_value_of_sqlite(a), y = tr_value_of_sqlite(b);
+  if (x.type != y.type) return 0;
+  int is_short = x.type == TR_TEXT && (x.bytes.data == NULL || y.bytes.data == NULL);
+  return !is_short && tr_value_compare(&x, &y) == 0;
+}
+
 static int is_space(uint8_t c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }

@@ -112,6 +112,9 @@ tr_value tr_value_of_utf8(sqlite3_value *value);
 /* The same for a statement's column. */
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column);
 
+/* Whether two values are of one type and equal; 1 and 1.0 are not. Text by its bytes. 0 when out of memory. */
+int tr_values_are_same(sqlite3_value *a, sqlite3_value *b);
+
 /*
 ** Whether `value` is text that spells a number, with nothing around it but spaces, as SQLite's
 ** numeric affinity has it. `text` is that text as UTF-8. 1: `*number` is the number, INTEGER for an
