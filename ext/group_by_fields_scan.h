@@ -1,8 +1,9 @@
 /*
 ** A scan of a group_by_fields table: what one place in a statement reads there, again and again if need be.
 **
-** Begun again (as the inner side of a join, or in a correlated subquery), it keeps the groups that it has: those
-** without conditions, unless the conditions let SQLite use an index, or those of the same arguments.
+** A statement may begin it again and again, for the inner side of a join or a correlated subquery. It keeps the groups of
+** the first time without conditions, unless the conditions let SQLite use an index; the ad hoc form keeps
+** those of the same arguments.
 **
 ** Thread-safety: belongs to its connection's thread.
 */

@@ -20,6 +20,10 @@ SELECT * FROM by_user WHERE country = 'NZ';
 SELECT country, total_cost FROM by_user WHERE country IN ('NZ', 'AU') AND user_id < 2;
 SELECT country, n FROM by_user WHERE country IS NULL;
 
+-- A subquery asks the same groups for each row.
+SELECT id, (SELECT n FROM by_user AS b WHERE b.user_id = p.user_id AND b.country = p.country) AS n,
+  EXISTS (SELECT 1 FROM by_user AS b WHERE b.country < p.country) AS has_less FROM purchases AS p ORDER BY id;
+
 -- All rows as one group; without rows it is there, too.
 CREATE VIRTUAL TABLE temp.whole USING group_by_fields(purchases, globally(), sum(cost), mean(cost) AS mean, count(*));
 SELECT * FROM whole;
