@@ -120,7 +120,7 @@ static int rename_table(sqlite3_vtab *vtab, const char *name) {
 /* --- Methods that differ between the two forms --------------------------------------------- */
 
 /*
-** A broken table gives its error when it is read, not when the query is planned. Only a statement
+** A broken table reports its error when it is read, not when the query is planned. Only a statement
 ** that runs finds out that the schema has changed again and the table is no longer broken.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {

@@ -40,8 +40,8 @@ const char scan_ad_hoc_declaration[] =
 /* --- Planning ----------------------------------------------------------------------------- */
 
 /*
-** idxNum is a mask with a bit for each argument that is given, in their order, and behind them a
-** bit for each kind of term on byte_key that narrows the range.
+** idxNum is a mask: a bit for each argument that is given, in their order, then a bit for each kind
+** of term on byte_key that narrows the range.
 */
 static const struct {
   tr_operator op; /* cuts the range; SQLite still checks every row */
@@ -148,7 +148,7 @@ static tr_code append_chosen_member(const tr_source_table *source, const tr_argu
 }
 
 /*
-** json_object() takes some fifty members. A wider row is the concatenation of several objects
+** json_object() takes about fifty members. A wider row is the concatenation of several objects
 ** without their braces. No member is an object itself, so trim() removes only the outer braces.
 */
 static tr_code append_row(const tr_source_table *source, const tr_argument_list *columns,

@@ -59,7 +59,7 @@ typedef struct counting_cursor {
   /* A paced scan. */
   int is_paced;
   tr_pacing pacing;
-  /* The columns beside value. */
+  /* The columns other than value. */
   tr_value given[COUNTING_ARGUMENTS]; /* text is stored in `texts` */
   tr_buffer texts[COUNTING_ARGUMENTS];
   tr_value_expression *timestamp_expression;
@@ -210,7 +210,7 @@ static tr_code find_or_open(tr_tracker_registry *trackers, const tr_value *name,
   return tr_argument_refused(err, COUNTING_FUNCTION, "tracker", name, &reason);
 }
 
-/* Cuts `source` to what the tracker has left: its restriction, behind the last attempt. */
+/* Cuts `source` to what the tracker has left: its restriction, after the last attempt. */
 static tr_code cut_to_tracker(tr_tracker *tracker, tr_counting_source *source, tr_error *err) {
   tr_restriction left;
   tr_code code = tr_tracker_current_restriction(tracker, &left, err);

@@ -3,13 +3,13 @@
 **
 ** Every term that is taken is applied exactly, so SQLite need not check it (omit). SQLite checks
 ** the other terms row by row. LIMIT and OFFSET count the rows that pass all terms, so they are
-** taken only if every other term is. They are left to SQLite, too, if `value >= ?` may be part of a
+** taken only if every other term is. They are also left to SQLite if `value >= ?` may be part of a
 ** row value (see take_value_term).
 **
 ** Two arguments make the scan's own order and length matter. With them, fewer terms are taken.
 ** - With `tracker`, numbers are claimed one by one in the direction of the sequence. So the order
-**   cannot be reversed, and nothing can be skipped by OFFSET without a claim. An IN on value, which
-**   might start the scan anew for each of its numbers, is left to SQLite.
+**   cannot be reversed, and OFFSET must not skip numbers without a claim. An IN on value, which
+**   could start the scan again for each of its numbers, is left to SQLite.
 ** - With `max_read_time`, the rows are those that come first, so neither order nor LIMIT may change
 **   which these are.
 */
@@ -187,7 +187,7 @@ static int take_order(plan *p) {
 ** Whether the query has a term that SQLite does not show us, such as `value > value % 7`. SQLite
 ** 3.38 to at least 3.50 (but not 3.53) offers LIMIT and OFFSET even then, and checks the hidden
 ** term only on the rows that we return. If we applied LIMIT, rows would be missing. Each term that
-** we are shown has its number among all terms, so a gap in the numbers gives a hidden one away.
+** we are shown has its number among all terms, so a gap in the numbers means a hidden one.
 */
 static int has_hidden_term(const sqlite3_index_info *info) {
   if (sqlite3_libversion_number() >= 3053000) return 0;
@@ -222,7 +222,7 @@ static void take_limits(plan *p) {
 
 /* --- What it will cost ---------------------------------------------------------------------- */
 
-/* Exact if the query gives all values as constants, else a guess on the large side. */
+/* Exact if all values are constants in the query, else a guess on the large side. */
 static double estimate_rows(const plan *p) {
   int knows_up_to, knows_start, knows_step, knows_max_records;
   int64_t up_to = constant_integer(p, p->argument_at[COUNTING_UP_TO], 0, &knows_up_to);
@@ -243,8 +243,8 @@ static double estimate_rows(const plan *p) {
   if (is_cut) tr_counting_source_restrict(&source, p->bounds.low, p->bounds.high);
   double rows = (double)tr_counting_source_count(&source);
   /*
-  ** The query gives up_to, but not to this plan. Most likely this is the side of an OR, and up_to
-  ** is given beside the OR.
+  ** The query has an up_to, but not for this plan. Most likely this is one side of an OR, and up_to
+  ** is an AND term outside the OR.
   */
   int may_have_end =
       tr_hidden_argument_is_missing(p->info, COUNTING_FIRST_ARGUMENT + COUNTING_UP_TO);

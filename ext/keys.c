@@ -10,9 +10,9 @@
 **   range_fraction(r, k)      -> how far k lies into r, 0 to 1
 **   range_split(r, n)         -> rows (ordinal, restriction): up to n pieces that are r together
 **
-** A NULL argument gives NULL (or no rows). Only byte_key takes NULL as a value like any other. A
-** key is a BLOB, or TEXT, which means its UTF-8 bytes. In a restriction of integers a key is an
-** integer.
+** For a NULL argument they return NULL (or no rows). Only byte_key takes NULL as a value like any
+** other. A key is a BLOB, or TEXT, which means its UTF-8 bytes. In a restriction of integers a key
+** is an integer.
 */
 #include "surfaces.h"
 

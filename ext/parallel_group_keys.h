@@ -53,9 +53,7 @@ void tr_group_keys_append_columns(const tr_group_keys *keys, sqlite3_str *sql);
 void tr_group_keys_append_bound(const tr_group_keys *keys, const char *operator, int * parameter,
                                 sqlite3_str *sql);
 
-/*
-** Binds the values of an existing key, from parameter `*parameter` on, which is moved behind them.
-*/
+/* Binds the values of an existing key, from parameter `*parameter` on, which is moved past them. */
 tr_code tr_group_keys_bind(tr_group_keys *keys, sqlite3_stmt *stmt, tr_bytes key, int *parameter,
                            tr_error *err);
 

@@ -1,8 +1,8 @@
 /*
 ** One worker: a connection, its prepared statements, and the rows that it takes in.
 **
-** A worker takes some hundreds of rows in hand and then adds them to the groups together. There are
-** three forms of statement to read them. In all of them the bounds are bound anew for each piece.
+** A worker takes a few hundred rows in hand and then adds them to the groups together. There are
+** three forms of statement to read them. In all of them the bounds are bound again for each piece.
 **
 ** AHEAD is used if there are no conditions:
 **   SELECT key FROM t WHERE key >= ? AND tranche_group_row(arguments) IS NOT NULL ORDER BY key
