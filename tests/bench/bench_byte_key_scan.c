@@ -33,7 +33,7 @@ static double seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Runs a query to its end; gives the time and, to compare, a sum over what it said. */
+/* Runs a query to its end. Returns the time and, for comparison, a sum over its result. */
 static double time_query(const char *sql, sqlite3_int64 *answer) {
   sqlite3_stmt *stmt;
   int rc;

@@ -25,8 +25,8 @@
 enum { ROUNDS = 25, KEYS = 200000, SPLITS = 3000, LONGEST_PREFIX = 32 };
 
 /*
-** The keys of all rows, made before the clock runs: `prefix_size` bytes that all share, then the
-** row's number in eight.
+** The keys of all rows, made before the clock runs. A key is `prefix_size` bytes that all share,
+** then the row's number in eight bytes.
 */
 static uint8_t all_keys[(KEYS + 1) * (LONGEST_PREFIX + TR_ROWID_KEY_SIZE)];
 

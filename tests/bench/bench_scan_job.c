@@ -173,8 +173,8 @@ static double all_by_job(sqlite3 *db, const char *output_sql) {
 }
 
 /*
-** By hand, with a place that is moved, or with nothing that says how far it has come; or with the
-** bookkeeping of a job, though the rows are read from the table.
+** By hand: with a position that is moved, or without anything that says how far it has come; or
+** with the bookkeeping of a job, though the rows are read from the table.
 */
 typedef enum place_kind { NO_PLACE, PLACE, JOB } place_kind;
 

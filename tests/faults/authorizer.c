@@ -35,7 +35,9 @@ static struct {
   int has_spoilt_schema; /* SQLite was to ignore something of its own work on sqlite_master */
 } authorizer;
 
-/* What a CREATE or DROP does is of SQLite's schema, and so are its writes to the table of that. */
+/*
+** A CREATE or DROP is SQLite's own work on its schema, and so are its writes to the schema table.
+*/
 static int is_of_schema(int action, const char *table) {
   int is_table = table != NULL &&
                  (strcmp(table, "sqlite_master") == 0 || strcmp(table, "sqlite_temp_master") == 0);
@@ -44,8 +46,8 @@ static int is_of_schema(int action, const char *table) {
 }
 
 /*
-** SQLite (3.53, too) ends in a null pointer where a WITHOUT ROWID table was not to get its primary
-** key, for which it asks whether it may insert into sqlite_master and create sqlite_autoindex_... .
+** SQLite (3.53, too) reads a null pointer if a WITHOUT ROWID table is not allowed its primary key.
+** For that it asks whether it may insert into sqlite_master and create sqlite_autoindex_... .
 */
 static int is_fatal_to_ignore(int action, const char *name) {
   static const char index[] = "sqlite_autoindex_";
@@ -81,8 +83,8 @@ static void must(sqlite3 *db, const char *what, const char *sql, uint64_t *answe
 }
 
 /*
-** What follows from an error of the block's: it must be one, and say what it is. (Of a CREATE that
-** was made to ignore some of its own work SQLite says that the schema is malformed.)
+** What must hold for an error of the block: it is an error and has a text. (If a CREATE was made to
+** ignore some of its own work, SQLite says that the schema is malformed.)
 */
 static void check_error(sqlite3 *db, const sql_block *b, int rc) {
   const char *text = sqlite3_errmsg(db);
@@ -95,15 +97,16 @@ static void check_error(sqlite3 *db, const sql_block *b, int rc) {
 }
 
 /*
-** Whether a block's answers tell how it was done, which may be another way where a hint was denied.
+** Whether the block's answers show how it was done. It may be done in another way if a hint was
+** denied.
 */
 static int tells_how(const sql_block *b) {
   return strstr(b->sql, "tranche_last_run") != NULL;
 }
 
 /*
-** One run. Returns 1 if the authorizer objected, so that the caller goes on with the next question.
-** `at` 0: it does not, and `*expected` is set.
+** One run. Returns 1 if the authorizer refused something, so that the caller continues with the
+** next question. With `at` 0 it refuses nothing, and `*expected` is set.
 */
 static int run_once(const sql_block *b, int answer, long at, int is_on, uint64_t *expected) {
   sqlite3_int64 before = sqlite3_memory_used();

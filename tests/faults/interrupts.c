@@ -67,8 +67,8 @@ static int progress(void *none) {
 }
 
 /*
-** SQLite asks the progress handler once more when a statement is done and committed, and still says
-** SQLITE_INTERRUPT then.
+** SQLite calls the progress handler once more when a statement is done and committed, and even then
+** returns SQLITE_INTERRUPT.
 */
 static int is_committed;
 
@@ -121,7 +121,7 @@ static sqlite3 *open_new(void) {
   return db;
 }
 
-/* Runs the statements of `b` with an interrupt; the sum of what they answer. */
+/* Runs the statements of `b` with an interrupt. Returns a sum over what they answer. */
 static uint64_t run_statements(sqlite3 *db, const sql_block *b, way how, long at) {
   const char *sql = b->sql, *transaction = sql;
   uint64_t answers = 0, answers_before = 0;
@@ -157,8 +157,9 @@ static uint64_t run_statements(sqlite3 *db, const sql_block *b, way how, long at
 }
 
 /*
-** One run on a new database. Returns 1 if it was interrupted, so that the caller goes on with the
-** next point. `at` 0: it is not, and what comes out is what others are measured by.
+** One run on a new database. Returns 1 if it was interrupted, so that the caller continues with the
+** next point. With `at` 0 it is not interrupted, and its result is what the others are compared
+** with.
 */
 static int run_once(const sql_block *b, way how, long at, uint64_t expected[2]) {
   uint64_t found[2], none;

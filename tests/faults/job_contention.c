@@ -105,7 +105,7 @@ static void eight_processes(void **state) {
   int64_t claims = database_integer(db, "SELECT count(*) FROM notes");
   int64_t rows = database_integer(db, "SELECT sum(rows) FROM notes");
   /*
-  ** Every done bundle has its note, and the rows of all bundles are those behind the position,
+  ** Every done bundle has its note, and the bundles contain all rows up to the position exactly
   ** once.
   */
   assert_int_equal(database_integer(db, "SELECT done FROM job_progress('job')"), claims);

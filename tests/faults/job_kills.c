@@ -42,8 +42,8 @@ static void pause_for(int64_t microseconds) {
 /* --- A worker ---------------------------------------------------------------------------- */
 
 /*
-** Runs a claim: `done` is the bundle that it ends, or NULL. `bundle` is what it gave, or "".
-** SQLite's code.
+** Runs a claim. `done` is the bundle that it ends, or NULL. `bundle` becomes what it returned, or
+** "". Returns SQLite's code.
 */
 static int claim(sqlite3_stmt *stmt, uint64_t *seed, const char *done, char bundle[256]) {
   char next[256] = "";
@@ -74,7 +74,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
   return stmt;
 }
 
-/* That the bundle is no longer ours is what a fence is for; any other error is not. */
+/* A fence may say that the bundle is no longer ours. Any other error is a failure of the test. */
 static int is_refusal(sqlite3 *db) {
   static const char *const refusals[] = {"job_done: bundle ", "job_next: bundle ",
                                          "job_rowids: bundle ", "job_rowids: this bundle "};
@@ -158,7 +158,7 @@ static void check(const char *path) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* One job from its beginning to its end; how many workers were killed, at most `limit`. */
+/* Runs one job from beginning to end. Returns how many workers were killed, at most `limit`. */
 static long run_job(const char *path, uint64_t *seed, long limit) {
   pid_t workers[WORKERS];
   int is_finished[WORKERS] = {0};

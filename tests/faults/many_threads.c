@@ -24,7 +24,7 @@ typedef struct worker {
   char error[256]; /* empty: all went well */
 } worker;
 
-/* Runs a statement; its first value if it has a row, -1 with a text when it fails. */
+/* Runs a statement. Returns its first value if it has a row, or -1, with a text, if it fails. */
 static int64_t run(sqlite3 *db, const char *sql, char error[256]) {
   sqlite3_stmt *stmt = NULL;
   int64_t value = 0;

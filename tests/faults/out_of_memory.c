@@ -84,9 +84,9 @@ static void close_after(sqlite3 *db, const failure *f, sqlite3_int64 before) {
 }
 
 /*
-** One run of `b` with the `at`-th allocation failing; `b` NULL: loading is what fails. Returns 1 if
-** any allocation did fail, so that the caller goes on with the next. `at` 0: none fails, and
-** `*expected` is set; otherwise success must give what it says.
+** One run of `b` with the `at`-th allocation failing. `b` NULL: the extension is loaded. Returns 1
+** if an allocation did fail, so that the caller continues with the next. With `at` 0 none fails,
+** and `*expected` is set. Otherwise a run that succeeds must give what it says.
 */
 static int run_with_failure(const sql_block *b, long at, int on, uint64_t *expected) {
   sqlite3_int64 before = sqlite3_memory_used();
@@ -187,7 +187,7 @@ static void every_statement_in_utf16(void **state) {
 
 /* --- Several threads --------------------------------------------------------------------- */
 
-/* Groupings of the tables that queries_on_threads makes, each another way to read its pieces. */
+/* Groupings of the tables that queries_on_threads makes. Each reads its pieces in another way. */
 static const struct {
   const char *name;
   const char *created;
@@ -203,7 +203,8 @@ static const struct {
 static char threads_path[512];
 
 /*
-** The query over a grouping, which must be answered by three threads; whether an allocation failed.
+** Runs the query over a grouping, which three threads must answer. Returns whether an allocation
+** failed.
 */
 static int query_on_threads(sqlite3 *db, const failure *f, const char *when) {
   static const char last_run[] = "SELECT reason FROM tranche_last_run()";

@@ -252,7 +252,7 @@ static void an_interrupted_scan_goes_on_where_it_was(void **state) {
   assert_int_equal(sqlite3_finalize(stmt), SQLITE_INTERRUPT);
   wanted = 0;
   /*
-  ** The row that was about to be given may have been claimed already: nobody can say it was not
+  ** The row that was about to be returned may already be claimed: nobody can say that it was not
   ** used.
   */
   char sql[150];
@@ -455,9 +455,8 @@ static void tables_of_many_columns(void **state) {
 }
 
 /*
-** A column that was added has its default in the statement itself, not in the row. What the outer
-** query keeps of it must outlive the inner statement, which is prepared again for each shape of
-** range.
+** A column that was added has its default in the statement and not in the row. What the outer query
+** keeps of it must outlive the inner statement, which is prepared again for each shape of range.
 */
 static void values_outlive_the_inner_statement(void **state) {
   (void)state;
@@ -480,9 +479,9 @@ static void values_outlive_the_inner_statement(void **state) {
 }
 
 /*
-** Of a statement that gives many rows the place of its values is found out once. All rows are still
-** right, by every form of key, when the statement is run again, prepared again, or when the schema
-** changes under it.
+** For a statement that returns many rows, the place of its values is found only once. All rows must
+** still be right, for every form of key, when the statement is run again or prepared again, or when
+** the schema changes meanwhile.
 */
 static void a_long_scan(void **state) {
   (void)state;

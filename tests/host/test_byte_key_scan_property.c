@@ -278,8 +278,8 @@ static void append_term(sqlite3_str *sql, test_random *random, const key_kind *k
 }
 
 /*
-** A join with j, on either side: what stands in ON of an outer join takes no row away from the side
-** that it keeps, although SQLite shows some of it to virtual tables as if it were in WHERE.
+** A join with j, on either side. What is in the ON of an outer join removes no row from the side
+** that is kept, although SQLite offers some of it to virtual tables as if it were in WHERE.
 */
 static void append_join(sqlite3_str *sql, test_random *random, const key_kind *kind) {
   static const char *const joins[] = {"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"};
@@ -298,11 +298,11 @@ static void append_join(sqlite3_str *sql, test_random *random, const key_kind *k
 }
 
 /*
-** A SELECT from %w: the same for the table and for the scan, but that for the table a + is put in
-** place of %s. One is before the columns of its ORDER BY: SQLite takes a column that equals a
-** constant for ordered, which it is not when '1' and '1.0' equal 1. One is before patterns: 3.40
-** loses the rows of a RIGHT JOIN that no row matches where it reads the range of a pattern's
-** beginning. The caller frees it.
+** A SELECT from %w, the same for the table and for the scan, except that for the table each %s
+** becomes a +. One %s is before the columns of its ORDER BY: SQLite takes a column that equals a
+** constant for ordered, which is wrong if '1' and '1.0' equal 1. One is before patterns: if SQLite
+** 3.40 reads the range of a pattern's beginning, it loses the rows of a RIGHT JOIN that have no
+** match. The caller frees the text.
 */
 static char *random_query(test_random *random, const key_kind *kind, int *is_ordered) {
   sqlite3_str *sql = sqlite3_str_new(NULL);

@@ -25,8 +25,8 @@ static void is_same(sqlite3_context *context, int argc, sqlite3_value **argv) {
 }
 
 /*
-** A statement that writes into the table which it reads by a scan meets the rows that were there
-** when the scan began, and ends. The LIMIT is there for when it does not.
+** A statement that writes into the table which it reads by a scan reads the rows that were there
+** when the scan began, and ends. The LIMIT is for the case that it does not.
 */
 static void a_table_is_filled_from_itself(void **state) {
   (void)state;
@@ -80,7 +80,7 @@ static void a_table_is_filled_from_itself(void **state) {
 }
 
 /*
-** A tracker keeps its range: it leaves new rows behind the last key to the next scan, and is not
+** A tracker keeps its range: new rows after the last key are left to the next scan, and it is not
 ** done.
 */
 static void a_table_is_filled_from_itself_by_name(void **state) {
@@ -105,8 +105,7 @@ static void a_table_is_filled_from_itself_by_name(void **state) {
 }
 
 /*
-** A scan that the statement begins again, for each row of another table, ends where it ended at
-** first.
+** A scan that the statement begins again, for each row of another table, ends where it first ended.
 */
 static void an_inner_loop_meets_no_row_of_its_statement(void **state) {
   (void)state;
@@ -133,8 +132,8 @@ static void an_inner_loop_meets_no_row_of_its_statement(void **state) {
 }
 
 /*
-** What is in the ON of an outer join takes no row away from the side that is kept. SQLite offers
-** some of it to virtual tables all the same.
+** What is in the ON of an outer join removes no row from the side that is kept. SQLite offers some
+** of it to virtual tables all the same.
 */
 static void outer_joins_keep_their_rows(void **state) {
   (void)state;
@@ -205,8 +204,8 @@ static void text_is_compared_with_numbers(void **state) {
 }
 
 /*
-** SQLite makes a range of the beginning of a pattern, which only text can be in. Where it was not
-** compiled with LIKE_DOESNT_MATCH_BLOBS, blobs can be LIKE the pattern all the same.
+** SQLite turns the beginning of a pattern into a range, in which there can only be text. Unless
+** SQLite was compiled with LIKE_DOESNT_MATCH_BLOBS, blobs can still be LIKE the pattern.
 */
 static void patterns_find_what_they_find_in_the_table(void **state) {
   (void)state;

@@ -83,8 +83,8 @@ static void assert_same_rows(sqlite3 *db, const char *ours, const char *theirs) 
 }
 
 /*
-** A table whose sums no order of additions can change: integers, and quarters that are exact in a
-** double; NULLs, and text and BLOBs that spell numbers or do not.
+** A table whose sums do not depend on the order of additions: integers, quarters that are exact in
+** a double, NULLs, and text and BLOBs that spell numbers or do not.
 */
 static void make_table(sqlite3 *db, int seed) {
   char *sql = sqlite3_mprintf(

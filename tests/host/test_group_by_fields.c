@@ -81,8 +81,8 @@ static void test_answers(void **state) {
        "49500,49600"},
       {"SELECT count(*) FROM group_by_fields('t', 'g', 'count(*)', NULL, NULL)", "10"},
       /*
-      ** Other arguments in each side of an OR, which SQLite looks at again; and groups that differ
-      ** in them alone.
+      ** Other arguments on each side of an OR, which SQLite checks again; and groups that differ
+      ** only in them.
       */
       {"SELECT group_concat(key) FROM group_by_fields WHERE (source = 't' AND \"by\" = 'g' AND key "
        "LIKE '%1%') OR (source = 't' AND \"by\" = 'name' AND key LIKE '%2%')",
@@ -237,7 +237,7 @@ static void test_authorizer(void **state) {
 }
 
 /*
-** Neither a call nor a table that is connected while a statement runs may end statements: planning
+** Neither a call nor a table that is connected while a statement runs may end statements. Planning
 ** leaves the connection as it is.
 */
 static void test_planning_has_no_effects(void **state) {
@@ -462,7 +462,10 @@ static void test_refused_arguments(void **state) {
   }
 }
 
-/* A blob may be LIKE a pattern whose beginning SQLite makes a range of (host/key_constraints.h). */
+/*
+** A blob may be LIKE a pattern, though SQLite turns its beginning into a range of texts
+** (host/key_constraints.h).
+*/
 static void patterns_find_the_groups_that_they_fit(void **state) {
   (void)state;
   static const char *const terms[] = {"GLOB 'a*'", "LIKE 'a%'", "LIKE 'a%' ESCAPE '!'",

@@ -58,7 +58,7 @@ static int compare_lines(const void *a, const void *b) {
 }
 
 /*
-** All rows of a query, each as one text with types, sorted; its parameters are bound to `values`.
+** All rows of a query, each as one text with types, sorted. `values` are bound to its parameters.
 */
 static lines rows_of(const char *sql, sqlite3_value *const *values) {
   lines rows = {0};
@@ -179,9 +179,9 @@ static void make_table(const char *schema) {
   for (int c = 0; c < COLUMNS; c++) {
     if (c >= 2 && has_generated && below(2)) {
       /*
-      ** SQLite 3.40 is no oracle for columns that are computed and numeric: a REAL becomes INTEGER
-      ** in its window functions, and of two columns with one expression the second may get the
-      ** first's affinity.
+      ** SQLite 3.40 is no oracle for columns that are computed and numeric. Its window functions
+      ** turn a REAL into an INTEGER, and if two columns have one expression the second may get the
+      ** affinity of the first.
       */
       sqlite3_str_appendf(sql, ", k%d %s AS (%s) %s", c, PICK(computed_types), PICK(generated),
                           below(2) ? "STORED" : "VIRTUAL");
@@ -320,8 +320,8 @@ static query make_query(const char *schema) {
 }
 
 /*
-** The columns of `q`, for comparing: equal values look the same. An index that comes into play, for
-** a condition or for a part of the key, makes another row of a group the first.
+** The columns of `q`, made comparable: equal values look the same. (If SQLite uses an index, for a
+** condition or for a part of the key, another row of a group is its first.)
 */
 static char *shown_columns(void) {
   sqlite3_str *columns = sqlite3_str_new(NULL);
@@ -339,9 +339,9 @@ static char *shown_columns(void) {
 
 /*
 ** Conditions on the key fields of both, compared with values, parameters and columns of any
-** affinity. (Not with columns if the field is an expression: that has no affinity at all, which no
-** column of a virtual table can be. Nor with another collation if there is an index: it depends on
-** the row that a group shows.)
+** affinity. Not with columns if the field is an expression, since an expression has no affinity at
+** all, which a column of a virtual table cannot imitate. Not with another collation if there is an
+** index, since the result then depends on the row that a group shows.
 */
 static void check_conditions(const query *q) {
   static const char *const operators[] = {"=", "<", "<=", ">", ">=", "IS", "<>", "IS NOT"};
@@ -409,9 +409,7 @@ static void check_all(const query *q) {
   sqlite3_free(shown);
 }
 
-/*
-** A collation that only SQLite can compare by: of texts that are written backwards, without case.
-*/
+/* A collation that only SQLite can compare by: it compares texts from their ends, without case. */
 static int compare_reversed(void *unused, int a_size, const void *a, int b_size, const void *b) {
   (void)unused;
   const uint8_t *x = a, *y = b;
@@ -426,8 +424,8 @@ static void open_database(void) {
   static const char *const encodings[] = {"UTF-8", "UTF-8", "UTF-16le"};
   db = database_open(":memory:", 0);
   /*
-  ** SQLite 3.38 to 3.40 may lose rows whose texts differ in length under RTRIM, by its Bloom
-  ** filter.
+  ** With its Bloom filter, SQLite 3.38 to 3.40 may lose rows whose texts differ in length under
+  ** RTRIM.
   */
   database_must(db, "PRAGMA automatic_index = off");
   char *pragma = sqlite3_mprintf("PRAGMA encoding = '%s'", PICK(encodings));
@@ -488,7 +486,7 @@ static void append_json(sqlite3_str *json, int depth, int is_in_list) {
 #define NO_LIST "json_type(j) IS NOT 'array'"
 
 /*
-** Paths are json_extract where no list stands on the way, and what the oracle says where one is
+** A path is json_extract if there is no list on the way, and what the oracle says if one is
 ** written.
 */
 static void test_json_paths(void **state) {

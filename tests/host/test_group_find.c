@@ -78,7 +78,7 @@ static void make_table(const char *name, int rows) {
 
 /*
 ** Makes the grouping o by one or two keys, and the table `native` of SQLite's groups, whose columns
-** are of the keys' types. Key `type` TYPES is an expression, which has none.
+** have the types of the keys. A key of type TYPES is an expression, which has no type.
 */
 static void make_groups(const char *const keys[2], const int key_types[2]) {
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -173,9 +173,9 @@ static void two_keys_are_found(void **state) {
 }
 
 /*
-** Views whose rows come from several SELECTs, and of STRICT tables: a condition must not lose rows
-** of a group, nor a group. What type such a view's column is said to have differs between releases:
-** where that decides, no group is as right as the whole one.
+** Views whose rows come from several SELECTs, and views of STRICT tables. A condition must lose
+** neither a row of a group nor a group. The type of such a view's column differs between releases.
+** If it decides, having no group is as right as having the whole one.
 */
 static void views_lose_nothing(void **state) {
   (void)state;
@@ -222,7 +222,8 @@ static void views_lose_nothing(void **state) {
 }
 
 /*
-** A statement that fills the source from its own groups reads those that were there when it began.
+** A statement that fills the source from its own groups reads the groups that existed when it
+** began.
 */
 static void own_rows_are_not_read(void **state) {
   (void)state;
@@ -271,8 +272,8 @@ static int64_t count_steps(const char *sql) {
 }
 
 /*
-** For each of 2,000 rows a few steps, where 2,000 groups would be some 20,000; on one thread and on
-** several.
+** Each of 2,000 rows takes a few steps, where walking 2,000 groups would take some 20,000. On one
+** thread and on several.
 */
 static void groups_are_not_walked(void **state) {
   (void)state;
@@ -320,8 +321,8 @@ static int open_memory(void **state) {
   (void)state;
   db = database_open(":memory:", 0);
   /*
-  ** SQLite 3.38 to 3.40 may lose rows whose texts differ in length under RTRIM, by its Bloom
-  ** filter.
+  ** With its Bloom filter, SQLite 3.38 to 3.40 may lose rows whose texts differ in length under
+  ** RTRIM.
   */
   database_must(db, "PRAGMA automatic_index = off");
   return 0;

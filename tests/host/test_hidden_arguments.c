@@ -198,9 +198,9 @@ static void table_functions_too(void **state) {
 }
 
 /*
-** Arguments in the sides of an OR, some of them beside it: each side is a scan of its own, with the
-** arguments of both. What a side gives twice with another's arguments is another row; in
-** counting_input, where a row is its number, it is the same one.
+** Arguments within the sides of an OR, and some outside of it. Each side is a scan of its own, with
+** the arguments of both places. A row that two sides return with different arguments counts as two
+** rows, except in counting_input, where a row is its number.
 */
 static void an_or_over_arguments_is_a_scan_for_each(void **state) {
   (void)state;
@@ -327,11 +327,11 @@ static void arguments_are_given_by_equals(void **state) {
 }
 
 /*
-** An argument from a table that the query puts behind the scan for good. SQLite does not show the
-** table that there is such a term, and a query that only reads the column looks the same to it; so
-** the scan runs without the argument and the term filters what comes, as docs/limits.md says.
-** Should a host ever show it, these answers become those of the same tables in the other order, or
-** an error.
+** An argument from a table that the query puts after the scan for good. SQLite does not show the
+** scan that there is such a term, and a query that only reads the column looks the same to it. So
+** the scan runs without the argument, and the term filters the rows, as docs/limits.md says. Should
+** SQLite ever show it, these answers become those of the same tables in the other order, or an
+** error.
 */
 static void a_fixed_join_order_loses_arguments(void **state) {
   (void)state;

@@ -17,9 +17,9 @@ static int stop_at_once(void *context) {
 }
 
 /*
-** SQLite itself asks every thousand steps of its virtual machine, of which there are but a few
-** here: that the handler is asked at all, before 100,000 pieces of 100,000 bytes fill the memory,
-** is range_split's.
+** SQLite itself calls the handler every thousand steps of its virtual machine, but there are only a
+** few here. So it is range_split that calls it, before 100,000 pieces of 100,000 bytes fill the
+** memory.
 */
 static void a_progress_handler_stops_a_split(void **state) {
   (void)state;

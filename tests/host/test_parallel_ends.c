@@ -43,7 +43,7 @@ static char path[512];
 static long rows;
 
 /*
-** A table of `rows` rows, and the table o that groups them on three threads, each row taking a
+** A table of `rows` rows, and the table o that groups them on three threads. Each row takes a
 ** while.
 */
 static sqlite3 *open_filled(long row_count) {
@@ -69,8 +69,8 @@ static void assert_was_parallel(sqlite3 *db) {
 /* --- in the middle of a run -------------------------------------------------------------- */
 
 /*
-** Does what must be seen in the middle of a run, over more and more rows: a short run may be over
-** before anybody looked. Each `see_` function says whether somebody did.
+** Does what must be observed in the middle of a run, over more and more rows, since a short run may
+** be over before anybody looked. Each `see_` function returns whether it was observed.
 */
 static void see(int (*see_run)(long row_count), long row_count) {
   while (!see_run(row_count)) {
@@ -133,8 +133,8 @@ static void threads_live_only_while_a_query_runs(void **state) {
 }
 
 /*
-** The pieces that are at hand when the run is stopped may be counted, if they end at that moment;
-** no others.
+** Pieces that are being read when the run is stopped may be counted, if they end at that moment. No
+** others may.
 */
 static int see_stop(long row_count) {
   enum { MOST_OF_A_PIECE = 2 * 8192 }; /* twice what worker_pool.c hands out */
@@ -177,7 +177,7 @@ static void closing_with_a_statement_left_leaves_nothing(void **state) {
     assert_int_equal(sqlite3_close_v2(db), SQLITE_OK);
     assert_int_equal(count_threads(), before);
     /*
-    ** SQLite compiles nothing for a connection that was closed, so a run that has not been cannot
+    ** SQLite compiles nothing for a closed connection, so a run that has not been compiled cannot
     ** be now.
     */
     assert_int_equal(sqlite3_step(stmt), steps == 0 ? SQLITE_MISUSE : SQLITE_ROW);
@@ -192,8 +192,8 @@ static void closing_with_a_statement_left_leaves_nothing(void **state) {
 /* --- late rows --------------------------------------------------------------------------- */
 
 /*
-** The same with a group for each two rows, so many that the last rows are added while groups are
-** given out.
+** The same with a group for every two rows: so many that the last rows are added while groups are
+** returned.
 */
 static sqlite3 *open_many_groups(void) {
   sqlite3 *db = open_filled(200000);
@@ -225,7 +225,7 @@ static void groups_are_counted_at_the_end(void **state) {
   database_remove(path);
 }
 
-/* Whoever ends a query after some rows waits for no more than a thread's step, and leaves none. */
+/* Ending a query after some rows waits for no more than a thread's step, and leaves no thread. */
 static void late_rows_leave_no_threads(void **state) {
   (void)state;
   sqlite3 *db = open_many_groups();
@@ -255,8 +255,8 @@ static void assert_child_is_well(pid_t child) {
 }
 
 /*
-** While other threads are inside SQLite, its locks are nobody's to free in a child, which may exit
-** (or become another program) and no more, as POSIX has it.
+** While other threads are inside SQLite, a child process cannot free its locks. As POSIX has it,
+** the child may exit or become another program, and nothing else.
 */
 static int see_child(long row_count) {
   sqlite3 *db = open_filled(row_count);

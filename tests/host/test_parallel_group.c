@@ -439,8 +439,8 @@ static void parallel_only_where_it_is_the_same(void **state) {
 
 /* The ways a file can be opened. */
 /*
-** A primary key that does not lie in ascending order: rows would come out of a sorter, and the
-** first one is the one with the last key.
+** A primary key that is not stored in ascending order. Rows would come out of a sorter, and the
+** first row is the one with the last key.
 */
 static void descending_keys(void **state) {
   (void)state;
@@ -474,7 +474,10 @@ static void descending_keys(void **state) {
   }
 }
 
-/* A worker that steals meets later rows first: which look of the key is first, it cannot know. */
+/*
+** A worker that takes a range from another meets later rows first. So it cannot know which look of
+** a key comes first.
+*/
 static void looks_do_not_depend_on_who_steals(void **state) {
   (void)state;
   sqlite3 *db = open_db("looks.db");
@@ -503,7 +506,7 @@ static void looks_do_not_depend_on_who_steals(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* A statement that is kept, as Python keeps them, is proved anew each time, however old it is. */
+/* A statement that is kept, as Python keeps them, is proved again each time, however old it is. */
 static void a_kept_statement_stays_parallel(void **state) {
   (void)state;
   sqlite3 *db = open_db("kept.db"), *writer = open_db("kept.db");
@@ -527,8 +530,8 @@ static void a_kept_statement_stays_parallel(void **state) {
 }
 
 /*
-** An index in another order than the table's: the first row is the index's, with any number of
-** workers.
+** An index in another order than the table's: the first row is that of the index, with any number
+** of workers.
 */
 static void the_first_row_is_the_one_that_sqlite_meets(void **state) {
   (void)state;
@@ -551,7 +554,9 @@ static void the_first_row_is_the_one_that_sqlite_meets(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Else it would be worked out for each piece; what depends on the row is no reason. */
+/*
+** Otherwise it would be computed for each piece. A subquery that depends on the row is no reason.
+*/
 static void subqueries_are_worked_out_once(void **state) {
   (void)state;
   static const struct {
@@ -648,9 +653,9 @@ static void results_can_be_stored(void **state) {
 /* --- one snapshot ------------------------------------------------------------------------ */
 
 /*
-** Another process that moves amounts between rows far from each other and adds rows in pairs, one
-** commit after another, until it is told to end: with a pause after each, some thousand times a
-** second, or as fast as it can.
+** Another process that moves amounts between distant rows and adds rows in pairs. It makes one
+** commit after another until it is told to end, either with a pause after each, some thousand times
+** a second, or as fast as it can.
 */
 static pid_t start_writer(const char *name, const char *mode, int pauses) {
   pid_t writer = fork();

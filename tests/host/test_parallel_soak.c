@@ -117,7 +117,10 @@ static void ask(actor *a, sqlite3 *db) {
     if (is_in_transaction) run_until_done(db, "BEGIN");
     /* Some give up when the first groups have come, while late rows are still being added. */
     if (test_random_below(&a->random, 4) == 0) database_run(db, "SELECT * FROM o LIMIT 3");
-    /* In its own transaction ours can only be run; in one with the other it must be the same. */
+    /*
+    ** In a transaction of its own our query is only run. In one with SQLite's query it must give
+    ** the same.
+    */
     uint64_t ours = hash_of(db, "SELECT * FROM o ORDER BY 1, 2", &rc);
     if (rc == SQLITE_OK) {
       a->soak->parallel += strcmp(database_text(db, "SELECT coalesce(reason, 'parallel') FROM "
@@ -201,7 +204,7 @@ static void *interrupt_again_and_again(void *pointer) {
   return NULL;
 }
 
-/* How many entries a folder of /proc/self has; 0 where there is no such thing. */
+/* How many entries a folder of /proc/self has; 0 if there is no such folder. */
 static int count_entries(const char *folder) {
   int count = 0;
   DIR *entries = opendir(folder);

@@ -10,7 +10,8 @@
 #include "database.h"
 
 /*
-** A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments.
+** A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` with these
+** arguments.
 */
 static sqlite3 *with_job(const char *path, int rows, const char *arguments) {
   char sql[512];
@@ -33,7 +34,7 @@ static void close_database(sqlite3 *db) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Claims; NULL: nothing is free. Holds until the eighth text after. */
+/* Claims a bundle. NULL: none is free. The text is valid until the eighth one after it. */
 static const char *claim(sqlite3 *db, const char *worker, int keys, double seconds) {
   char sql[200];
   snprintf(sql, sizeof sql, "SELECT job_claim('job', '%s', %d, %d.0 / 1000)", worker, keys,
@@ -223,8 +224,8 @@ static void a_worker_whose_bundle_was_claimed_again_is_fenced(void **state) {
 }
 
 /*
-** One connection, one worker's name, and a lease that ran out between two claims: what came in
-** between is of the second one's rows, so the first must not end it.
+** One connection, one worker's name, and a lease that ran out between two claims. A row that came
+** in between belongs to the second claim, so the first must not end it.
 */
 static void claims_of_one_worker_are_told_apart(void **state) {
   (void)state;
@@ -279,8 +280,8 @@ static void assert_ends_nothing(sqlite3 *db, const char *bundle, const char *why
 }
 
 /*
-** How a claim comes to be undone, and how the next one is made: on this connection, or
-** (`is_another`) on a second.
+** How a claim is undone, and how the next one is made: on this connection, or (`is_another`) on a
+** second.
 */
 typedef struct undoing {
   const char *before, *undo;
@@ -299,9 +300,9 @@ static const undoing undoings[] = {
 };
 
 /*
-** A row that came between the two claims is of the second only: so the first, whose output has it
-** not, must end nothing, though it was of the same keys, the same worker and, as the count went
-** back with it, the same count of claims.
+** A row that came between the two claims belongs to the second only. The first claim's output does
+** not have the row, so it must end nothing. That holds although it has the same keys, the same
+** worker and the same count of claims, which was rolled back with it.
 */
 static void a_claim_that_was_rolled_back_never_comes_again(void **state) {
   (void)state;
@@ -336,7 +337,8 @@ static void a_claim_that_was_rolled_back_never_comes_again(void **state) {
 }
 
 /*
-** All are of the same bundle, most of them rolled back, by calls inside a transaction and outside.
+** All claims are of the same bundle. Most of them are rolled back, by calls in a transaction or
+** outside.
 */
 static void no_number_is_given_twice(void **state) {
   (void)state;
@@ -363,7 +365,7 @@ static void no_number_is_given_twice(void **state) {
 
 /*
 ** A job whose bundle was claimed `count` times, and once more, with `text`, in a transaction that
-** is open.
+** is still open.
 */
 static sqlite3 *claim_again_after(const char *count, char text[200]) {
   char sql[200];
@@ -377,8 +379,8 @@ static sqlite3 *claim_again_after(const char *count, char text[200]) {
 }
 
 /*
-** Counts that are too great for the number stay at the greatest, and the claims are told apart all
-** the same.
+** A count that is too great for the number stays at the greatest, and the claims are still told
+** apart.
 */
 static void any_count_of_claims_has_its_number(void **state) {
   (void)state;
@@ -396,7 +398,7 @@ static void any_count_of_claims_has_its_number(void **state) {
   }
 }
 
-/* Each claim is kept; so nothing is said of one but what is true of it. */
+/* No claim is rolled back, so no error may say that one was. */
 static void a_lease_that_ran_out_is_not_said_to_be_rolled_back(void **state) {
   (void)state;
   static const char *const counts[] = {"9", "8190", "9000"};
@@ -464,7 +466,10 @@ static void a_bundle_without_a_number_is_that_of_the_present_claim(void **state)
   close_database(db);
 }
 
-/* Everything that takes a restriction takes a bundle; what is made of it is of no claim. */
+/*
+** Everything that takes a restriction takes a bundle, too. What is made from it belongs to no
+** claim.
+*/
 static void a_bundle_is_a_restriction(void **state) {
   (void)state;
   static const struct {
@@ -547,15 +552,13 @@ static void a_lease_of_another_boot_is_judged_by_the_wall_clock(void **state) {
   database_must(db,
                 "UPDATE job_bundles SET claimed_at = claimed_at - 60000 WHERE state = 'claimed'");
   assert_same_bundle(claim(db, "w2", 5, 60), bundle);
-  /*
-  ** Before the claim by less than the lease: clocks differ a little, and the lease holds all the
-  ** same.
-  */
+  /* Before the claim by less than the lease: clocks differ a little, and the lease still holds. */
   database_must(db, "UPDATE job_bundles SET boot = 'another', claimed_at = claimed_at + 300 "
                     "WHERE state = 'claimed'");
   assert_null(claim(db, "w3", 5, 60));
   /*
-  ** A wall clock that stands before the claim was set back: it cannot tell, and the lease is over.
+  ** A wall clock that is before the claim was set back. It cannot tell the time, and the lease is
+  ** over.
   */
   database_must(db, "UPDATE job_bundles SET boot = 'another', claimed_at = claimed_at + 1000000 "
                     "WHERE state = 'claimed'");
@@ -565,7 +568,7 @@ static void a_lease_of_another_boot_is_judged_by_the_wall_clock(void **state) {
 
 /* --- Failures ---------------------------------------------------------------------------- */
 
-/* Works until nothing is free; bundles with id `bad` fail. */
+/* Works until nothing is free. Bundles with the id `bad` fail. */
 static int work_around(sqlite3 *db, int bad) {
   char sql[300];
   int attempts = 0;

@@ -112,8 +112,8 @@ static void damaged_values_are_named(void **state) {
 }
 
 /*
-** A bundle's rows are those of its record; one that breaks off would leave rows out, and nobody
-** would know.
+** The rows of a bundle are those of its record. A record that breaks off would leave out rows
+** without anybody knowing.
 */
 static void a_record_that_breaks_off_loses_no_row(void **state) {
   (void)state;
@@ -156,7 +156,8 @@ static void a_range_below_the_lowest_rowid_is_empty(void **state) {
 }
 
 /*
-** Bundles that overlap, or leave a gap: what is beside them is neither claimed again nor passed by.
+** Bundles that overlap or leave a gap. What is next to them is neither claimed again nor passed
+** over.
 */
 static void bundles_must_border_on_each_other(void **state) {
   (void)state;
@@ -198,9 +199,7 @@ static int ignore_writes(void *context, int action, const char *a, const char *b
   return is_write && a != NULL && strcmp(a, "job_bundles") == 0 ? SQLITE_IGNORE : SQLITE_OK;
 }
 
-/*
-** A statement that an authorizer had come to nothing is not said to have done something, nor kept.
-*/
+/* A statement that did nothing because of an authorizer does not count as done, and is not kept. */
 static void what_is_not_written_is_an_error(void **state) {
   (void)state;
   static const int calls[] = {1, 2, 3, 4};

@@ -68,8 +68,8 @@ static void a_key_that_is_another_is_noticed_by_every_use(void **state) {
 /* --- Retrying ---------------------------------------------------------------------------- */
 
 /*
-** Nobody has a bundle that is pending again, and nothing of its last end is left, whichever way it
-** was asked for.
+** A bundle that is pending again has no owner and nothing is left of its last end, however it
+** became so.
 */
 static void a_retry_of_all_is_that_of_each(void **state) {
   (void)state;
@@ -197,8 +197,7 @@ static void a_statement_that_may_fail_alone_cannot_end_a_bundle(void **state) {
 }
 
 /*
-** Beside it no savepoint can begin, and what of a call had been written would stay when the rest
-** fails.
+** While it writes no savepoint can begin, and what a call has written would stay if the rest fails.
 */
 static void a_call_beside_a_statement_that_writes_is_refused(void **state) {
   (void)state;
@@ -273,8 +272,8 @@ static void one_claim_halves_one_lost_bundle(void **state) {
 }
 
 /*
-** Nothing is pending, and none of what was lost can be halved: then the claim looks through all of
-** it.
+** Nothing is pending, and none of the lost bundles can be halved. Then the claim looks through them
+** all.
 */
 static void what_was_lost_is_found_behind_what_has_failed(void **state) {
   (void)state;
@@ -371,7 +370,10 @@ static void a_job_made_anew_is_found_while_statements_are_kept(void **state) {
   database_remove(path);
 }
 
-/* Who reads messages as UTF-8 (Python) fails on half a character, and never sees the message. */
+/*
+** A program that reads messages as UTF-8 (Python) fails on half a character and never sees the
+** message.
+*/
 static void messages_are_cut_between_characters(void **state) {
   (void)state;
   static const char *const characters[] = {"char(233)", "char(8364)", "char(128512)",
@@ -402,7 +404,7 @@ static void messages_are_cut_between_characters(void **state) {
 }
 
 /*
-** Writes then give a row, which is no error; and no method gives SQLITE_ROW back, which would not
+** Writes then return a row, which is no error. And no method returns SQLITE_ROW, which would never
 ** end.
 */
 static void writes_that_give_their_counts_are_writes(void **state) {
@@ -487,8 +489,7 @@ static void loading_does_not_read_the_file_first(void **state) {
 }
 
 /*
-** A statement that is kept holds the virtual table, and nothing tells us that there is none any
-** more.
+** A statement that is kept holds the virtual table, and nothing tells us that the table is dropped.
 */
 static void a_job_that_became_an_ordinary_table_is_none(void **state) {
   (void)state;

@@ -48,7 +48,8 @@ static const char *const sources[] = {
 enum { SOURCES = sizeof sources / sizeof sources[0] };
 
 /*
-** Of 20 rows 5 are done, 5 failed in one bundle of theirs, 5 released, 5 claimed, their lease over.
+** Of 20 rows, 5 are done, 5 failed in a bundle of their own, 5 released, and 5 claimed with a lease
+** that is over.
 */
 static sqlite3 *with_job(int source) {
   sqlite3 *db = database_open(":memory:", 0);
@@ -128,8 +129,8 @@ static void what_is_ignored_is_an_error(void **state) {
 }
 
 /*
-** Whichever column it was, and whatever was asked meanwhile: the answers are those of a connection
-** without.
+** Whichever column it was and whatever was called meanwhile, the answers are those of a connection
+** without an authorizer.
 */
 static void all_is_right_when_the_authorizer_is_gone(void **state) {
   (void)state;

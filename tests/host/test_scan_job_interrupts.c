@@ -67,7 +67,7 @@ static const char as_before[] =
     "INSERT INTO job_bundles SELECT * FROM bundles; COMMIT";
 
 /*
-** After this SQLite prepares all of the connection's statements anew, each when it is next stepped.
+** After this SQLite prepares all statements of the connection again, each when it is next stepped.
 */
 static const char any_change[] = "CREATE TEMP TABLE change(x); DROP TABLE change";
 
@@ -87,7 +87,7 @@ static void contents_after(const char *sql, char after[2048]) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Runs it with an interrupt somewhere; its code. */
+/* Runs the call with an interrupt at some point. Returns its code. */
 static int run_stopped(sqlite3 *db, const char *sql, stopper *s, int *is_answered) {
   sqlite3_stmt *stmt;
   assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
@@ -103,9 +103,9 @@ static int run_stopped(sqlite3 *db, const char *sql, stopper *s, int *is_answere
 }
 
 /*
-** Whoever has the answer has the change. Without an answer there is none; but a progress handler is
-** asked once more as the row is handed out, when the call is over: what it stops then is the answer
-** alone.
+** A call that returns its answer has made the change. Without an answer there is no change, except
+** that a progress handler is called once more while the row is returned, after the call. What it
+** stops then is only the answer.
 */
 static void check_stopped(sqlite3 *db, const stopper *s, int is_answered, const char *before,
                           const char *after) {
@@ -181,7 +181,7 @@ static void each_call_happens_or_does_not_however_it_is_interrupted(void **state
 }
 
 /*
-** It works in several transactions; what the first of them found stays, and the next call finds the
+** It works in several transactions. What the first of them found stays, and the next call finds the
 ** rest.
 */
 static void a_rescan_that_is_stopped_is_called_again_for_the_rest(void **state) {
@@ -213,9 +213,9 @@ static void a_rescan_that_is_stopped_is_called_again_for_the_rest(void **state) 
 }
 
 /*
-** A call that is refused takes back the little that it has done. Where an interrupt stands in the
-** way of that, the caller's transaction is gone: then it must not be told of the refusal alone, as
-** it would go on without one.
+** A call that is refused undoes the little that it has done. If an interrupt prevents that, the
+** caller's transaction is gone. Then the caller must not only be told of the refusal, since it
+** would continue without a transaction.
 */
 static void a_refusal_leaves_the_transaction_open(void **state) {
   (void)state;
@@ -251,8 +251,8 @@ static void a_refusal_leaves_the_transaction_open(void **state) {
 }
 
 /*
-** Memory is limited for real, as a program would; what failed left the job, and the caller's
-** transaction, as it was.
+** Memory is limited for real, as a program would do it. A call that failed leaves the job and the
+** caller's transaction as they were.
 */
 static void run_short_of_memory(const char *sql, int in_transaction, int is_stale) {
   enum { STEP = 1023, ENOUGH = 100000 };

@@ -30,7 +30,8 @@ static void assert_refused(const char *answer, const char *why) {
 }
 
 /*
-** A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` of these arguments.
+** A database with `events`, ids 1 to `rows`, an empty `out`, and the job `job` with these
+** arguments.
 */
 static sqlite3 *with_job(int rows, const char *arguments) {
   char sql[512];
@@ -143,8 +144,8 @@ static void the_size_follows_from_the_bundle_just_done(void **state) {
 }
 
 /*
-** However many bundles there are, a call writes where the last one wrote: two pages, and more where
-** one is full.
+** However many bundles there are, a call writes where the last one wrote: two pages, or more if one
+** is full.
 */
 static void a_call_writes_few_pages(void **state) {
   (void)state;
@@ -237,9 +238,9 @@ static void rowids_are_counted_right_with_and_without_gaps(void **state) {
 /* --- Progress ------------------------------------------------------------------------------- */
 
 /*
-** Whoever looks at the progress has no busy timeout, and so would fail where it had to wait: in WAL
-** mode while a worker writes and commits, in rollback mode while it writes. Neither does the worker
-** wait for who has looked.
+** A connection that reads the progress has no busy timeout, so it would fail if it had to wait: in
+** WAL mode while a worker writes and commits, in rollback mode while it writes. Nor does the worker
+** wait for a connection that has read it.
 */
 static void progress_waits_for_no_writer_in_either_mode(void **state) {
   (void)state;
@@ -273,8 +274,8 @@ static void progress_waits_for_no_writer_in_either_mode(void **state) {
 }
 
 /*
-** The rate is that of the time in which somebody worked, all workers together. Each bundle has 10
-** keys; the times are seconds, written over those of the clock.
+** The rate counts the time in which somebody worked, all workers together. Each bundle has 10 keys.
+** The times are seconds, and replace those of the clock.
 */
 static void the_rate_is_that_of_working_time(void **state) {
   (void)state;
@@ -320,9 +321,7 @@ static void the_rate_is_that_of_working_time(void **state) {
   }
 }
 
-/*
-** An empty bundle of a worker that was lost is found so much later: nobody worked on it meanwhile.
-*/
+/* An empty bundle of a lost worker is found that much later. Nobody worked on it meanwhile. */
 static void what_was_found_empty_was_not_worked_on(void **state) {
   (void)state;
   sqlite3 *db = with_job(30, "");
@@ -350,7 +349,7 @@ static const char *rowids(sqlite3 *db, const char *bundle) {
 }
 
 /*
-** Joined with the source they are the rows that the job's table gives, whatever has come and gone
+** Joined with the source they return the rows of the job's table, whatever was added or deleted
 ** since.
 */
 static void rowids_are_the_bundle_as_it_was_claimed(void **state) {

@@ -22,8 +22,8 @@
 enum { CONNECTIONS = 3, JOBS = 3, STEPS = 160, TEXTS = 2 * STEPS, IDS = 400, SAVEPOINTS = 4 };
 
 /*
-** A kind of job. Where its keys are rowids each row is done just once; else a bundle in which keys
-** changed is done again.
+** A kind of job. If its keys are rowids, each row is done exactly once. Otherwise a bundle in which
+** keys have changed is done again.
 */
 typedef struct kind {
   const char *name;
@@ -66,7 +66,7 @@ typedef struct world {
   int savepoints[CONNECTIONS];
   text texts[TEXTS];
   int text_count;
-  int stops_in;          /* after so many steps the next call is interrupted; 0: it is not */
+  int stops_in;          /* after this many steps the next call is interrupted; 0: it is not */
   int calls[ENDINGS][3]; /* how many succeeded, were refused, and were kept off by a lock */
 } world;
 
@@ -158,7 +158,7 @@ static void roll_back(world *w, int i) {
   w->savepoints[i] = 0;
 }
 
-/* Commits; where others are in the way nothing has happened. */
+/* Commits. If other connections prevent it, nothing has happened. */
 static void commit(world *w, int i) {
   answer a = ask(w, i, "COMMIT");
   if (a.rc != SQLITE_OK) must_be_busy(w, a);
@@ -255,8 +255,8 @@ static void remove_rows(world *w, int i) {
 }
 
 /*
-** After any change of the schema SQLite prepares all statements anew, and connects all virtual
-** tables.
+** After any change of the schema SQLite prepares all statements and connects all virtual tables
+** again.
 */
 static void change_schema(world *w, int i) {
   static const char *const changes[] = {
@@ -425,9 +425,9 @@ static void undo_work(world *w, int i) {
 }
 
 /*
-** Makes the call, and compares whether it succeeds with whether the claim holds. 1: what was
-** written for it shall be kept; 0: taken back, as it was refused or interrupted. `*a` is its
-** answer.
+** Makes the call, and compares whether it succeeds with whether the claim holds. Its answer is
+** `*a`. Returns 1 if what was written for it is to be kept, 0 if it is to be rolled back, since the
+** call was refused or interrupted.
 */
 static int try_to_end(world *w, int i, const text *t, ending how, answer *a) {
   int names_worker = how == NEXT || below(w, 2) == 0;
@@ -450,8 +450,8 @@ static int try_to_end(world *w, int i, const text *t, ending how, answer *a) {
 }
 
 /*
-** A call that goes with no output of its own. It is undone by itself; only an interrupt may come
-** when it is over.
+** A call without any output of its own. It undoes itself. Only an interrupt may come after it has
+** ended.
 */
 static void end_alone(world *w, int i, const text *t, ending how) {
   char *before = contents(w, i, t->job);
@@ -482,7 +482,7 @@ static void end_with_output(world *w, int i, const text *t, ending how) {
   sqlite3_free(before);
 }
 
-/* A text of any time; mostly one of the last. */
+/* A text of any claim so far, mostly one of the last. */
 static text *any_text(world *w) {
   int last = w->text_count < 6 ? w->text_count : 6;
   int back = below(w, 4) == 0 ? below(w, w->text_count) : below(w, last);
@@ -560,7 +560,7 @@ static void work_to_the_end(world *w, int job) {
 }
 
 /*
-** The leases of all are over. What has failed is tried again, what came behind is found, and then
+** All leases are over. What has failed is tried again, rows behind the position are found, and then
 ** all is done.
 */
 static void end_job(world *w, int job) {

@@ -56,7 +56,7 @@ static void claim(world *w, int i) {
   snprintf(w->bundle[i], sizeof w->bundle[i], "%s", bundle);
 }
 
-/* Writes the output; the bundle may have been lost meanwhile, and then nothing may happen. */
+/* Writes the output. If the bundle was lost meanwhile, nothing may happen. */
 static void finish(world *w, int i, int rolls_back) {
   char sql[300];
   sqlite3 *db = w->db[i];
@@ -91,7 +91,7 @@ static void check_ranges(world *w) {
   assert_int_equal(database_integer(w->db[0], "SELECT count(*) - count(DISTINCT id) FROM out"), 0);
 }
 
-/* One worker finishes what is left; the leases of the others are over. */
+/* One worker finishes what is left. The leases of the others are over. */
 static void finish_all(world *w) {
   database_must(w->db[0], "UPDATE job_bundles SET until = 0 WHERE state = 'claimed'");
   for (;;) {

@@ -170,7 +170,7 @@ static rebuilding rebuildings[] = {
 /* Who rebuilds the table. */
 typedef enum who { ITSELF, ANOTHER, BEFORE_IT_IS_OPENED, WHO } who;
 
-/* Makes `t` of that shape, with the rows of the one before; those that are not there are made. */
+/* Makes `t` with that shape and the rows of the one before. Rows that do not exist yet are made. */
 static void build(sqlite3 *db, const shape *s, int is_new) {
   char sql[1200];
   snprintf(sql, sizeof sql, "CREATE TABLE new_t(%s) %s", s->columns, s->options);

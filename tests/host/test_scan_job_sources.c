@@ -191,9 +191,8 @@ static void each_is_done_once(sqlite3 *db, const char *bundle) {
 #define SEVEN "; INSERT INTO t(id, v) SELECT value, 'v' || value FROM counting_input(8, 1)"
 
 /*
-** SQLite does not connect a virtual table again because the source was dropped and created by the
-** same connection. As long as its rows cannot be read there, no bundle is claimed and none is
-** ended.
+** SQLite does not connect a virtual table again when the same connection drops and creates its
+** source. As long as its rows cannot be read there, no bundle is claimed and none is ended.
 */
 static void what_cannot_be_read_here_is_not_handed_out(void **state) {
   (void)state;
@@ -261,8 +260,8 @@ static void what_was_gone_at_first_is_not_handed_out(void **state) {
 }
 
 /*
-** Where another connection has made the source anew, SQLite connects the table again; a statement
-** that was prepared before, and is kept, holds the old one, which does not stand in the way.
+** If another connection has created the source again, SQLite connects the table again. A kept
+** statement that was prepared before holds the old table, which does no harm.
 */
 static void a_kept_statement_does_not_keep_the_source(void **state) {
   (void)state;

@@ -325,8 +325,8 @@ static void copy_file(const char *from, const char *to) {
 }
 
 /*
-** The file holds a job of that version in the middle of its life: a bundle that is done, one that
-** is claimed, a key that has failed, and pending ones, of 40 rows.
+** The file has a job of that version in the middle of its life. Of 40 rows one bundle is done, one
+** is claimed, a key has failed, and others are pending.
 */
 static void goes_on(const char *file, const char *counts) {
   char path[512];
@@ -349,7 +349,7 @@ static void goes_on(const char *file, const char *counts) {
       work(db, "job", 100, "INSERT INTO out SELECT id, v FROM job WHERE restriction = ?1"), 1);
   assert_int_equal(database_integer(db, "SELECT count(*) FROM out JOIN events USING (id, v)"), 40);
   assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 0);
-  /* Rows behind, found and done under another name; one of them fails. */
+  /* Rows behind the position are found and done under another name. One of them fails. */
   database_must(
       db, "ALTER TABLE job RENAME TO renamed; INSERT INTO events VALUES (1, 1), (-1, 1), (5, 1)");
   assert_int_equal(database_integer(db, "SELECT job_rescan('renamed')"), 3);
@@ -439,8 +439,7 @@ static void a_source_that_changes(void **state) {
 }
 
 /*
-** A job whose rows nobody can read hands none out: else all of them would end as failed, one by
-** one.
+** A job whose rows nobody can read hands out none. Otherwise all would end as failed, one by one.
 */
 static void what_cannot_be_read_is_not_claimed(void **state) {
   (void)state;

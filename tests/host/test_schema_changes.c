@@ -107,8 +107,8 @@ static void rows_go_into_temp_while_others_write(void **state) {
 }
 
 /*
-** CREATE TEMP TABLE ... AS finds out that the schema is stale while temp has a table that is half
-** made, and cannot be read again. Then all of it is done again.
+** CREATE TEMP TABLE ... AS finds out that the schema is stale while temp has a half-made table and
+** cannot be read again. Then all of it is done again.
 */
 static void a_temp_table_is_filled_over_a_stale_schema(void **state) {
   (void)state;
@@ -279,8 +279,8 @@ static void must_fail(sqlite3 *db, const char *what, const char *sql, const char
 }
 
 /*
-** In one connection nobody tells temp of the change, so every query is refused until the table is
-** made anew.
+** Within one connection temp is not told of the change. So every query is refused until the table
+** is created again.
 */
 static void a_changed_source_is_noticed_every_time(void **state) {
   (void)state;
@@ -304,8 +304,8 @@ static void a_changed_source_is_noticed_every_time(void **state) {
 }
 
 /*
-** Where SQLite makes the table anew by itself (an ALTER, another connection), it is a table of
-** another key, and what a tracker has claimed says nothing about that.
+** If SQLite itself connects the table again (after an ALTER, or a change by another connection),
+** the table has another key. What a tracker has claimed says nothing about that key.
 */
 static void a_tracker_stays_with_its_kind_of_key(void **state) {
   (void)state;
@@ -395,8 +395,8 @@ static int give_up(void *none) {
 }
 
 /*
-** Tables that are not yet connected must not have each other connected: the work would multiply
-** with each.
+** Tables that are not yet connected must not make each other connect: the work would multiply with
+** each.
 */
 static void many_stored_tables_are_connected_over_a_stale_schema(void **state) {
   (void)state;

@@ -26,7 +26,7 @@ static void expect(replay *r, int holds, const char *what) {
   if (!holds) complain(r, what);
 }
 
-/* Compares the outcome of a call that must fail; 1 if the line is such a one. */
+/* Compares the outcome of a call that must fail. Returns 1 if the line is such a call. */
 static int check_error(replay *r, tr_code code, const tr_error *err) {
   const char *class = jsonl_text(r->file, r->line, "err");
   if (class == NULL) {

@@ -181,8 +181,8 @@ static void ask_bounded_split(replay *r, step *s) {
 }
 
 /*
-** The first numbers of one of several sources that take turns. One that would begin beyond 2^63-1
-** has none; the reference's begins at a number that wrapped around, and gives none either.
+** The first numbers of one of several sources that take turns. A source that would begin beyond
+** 2^63-1 has none. The reference's begins at a number that wrapped around, and has none either.
 */
 static void append_ours(text to, wide start, int64_t stride) {
   append(to, " | by %" PRId64 ":", stride);

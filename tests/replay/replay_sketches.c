@@ -80,7 +80,10 @@ static void check_hll(replay *r, int unused) {
   int lg_k = (int)jsonl_integer(r->file, r->line, "lg_k");
   double estimate = jsonl_double(r->file, r->line, "estimate"), k = (double)(1 << lg_k);
   double off = fabs(tr_hll_estimate(&theirs) - estimate);
-  /* Their estimate comes with the sketch; of merged registers each side makes its own. */
+  /*
+  ** Their estimate is stored in the sketch. After merging, each side computes its own from the
+  ** registers.
+  */
   int is_merged = jsonl_integer(r->file, r->line, "merged") != 0;
   double most = theirs.registers == NULL || !is_merged ? 1e-9 : 2 * 1.04 / sqrt(k);
   expect(r, off <= most * estimate, "another estimate");
