@@ -1,12 +1,14 @@
 /*
-** Numbers are taken as words of 32 bits, the lowest first, so that every product and every dividend
-** fits 64 bits in plain C.
+** Numbers are used as words of 32 bits, the lowest first, so that every product and every dividend
+** fits in 64 bits of plain C.
 **
-** A ratio needs no room: its leading 64 bits are guessed from the leading 64 bits of both
-** differences, which is at most some units off, and then corrected by comparing exactly, word by
-** word from the low end. A fraction of a distance is distance * digits / 10^k with at most 17
-** digits, so the product is only two words longer, and the division by 10^k is a few short
-** divisions by 10^9: floor(floor(x / a) / b) = floor(x / ab).
+** A ratio needs no memory. Its leading 64 bits are guessed from the leading 64 bits of both
+** differences. The guess is off by a few units at most, and is corrected by exact comparisons, word
+** by word from the low end.
+**
+** A fraction of a distance is distance * digits / 10^k with at most 17 digits. So the product is
+** only two words longer, and the division by 10^k is a few short divisions by 10^9, because
+** floor(floor(x / a) / b) = floor(x / ab).
 */
 #include "range/big_fraction.h"
 
@@ -29,7 +31,7 @@ static size_t word_count(tr_big number) {
   return (number.size + WORD_BYTES - 1) / WORD_BYTES;
 }
 
-/* Word `index` of a number, 0 the lowest; above the number all are zero. */
+/* Word `index` of a number; 0 is the lowest. Words above the number are zero. */
 static uint32_t word_at(tr_big number, size_t index) {
   if (index * WORD_BYTES >= number.size) return 0;
   size_t end = number.size - index * WORD_BYTES; /* the byte behind the word's lowest one */
@@ -44,7 +46,9 @@ static uint32_t word_at(tr_big number, size_t index) {
   return word;
 }
 
-/* One word of high - low; `*borrow` goes from each word to the next, 0 to begin with. */
+/*
+** One word of high - low, for each index from 0 on. `*borrow` is 0 at first and is carried along.
+*/
 static uint32_t difference_word(tr_big high, tr_big low, size_t index, uint32_t *borrow) {
   uint64_t word = (uint64_t)word_at(high, index) - word_at(low, index) - *borrow;
   *borrow = word >> 63 != 0;
@@ -67,11 +71,11 @@ size_t tr_big_difference_bits(tr_big low, tr_big high) {
   return bits;
 }
 
-/* The 64 bits below bit `top` of high - low, zeros filled in where top < 64. */
+/* The 64 bits of high - low below bit `top`, followed by zeros if top < 64. */
 static uint64_t leading_bits(tr_big low, tr_big high, size_t top) {
   size_t top_word = (top - 1) / WORD_BITS;
   uint32_t borrow = 0;
-  uint32_t words[3] = {0}; /* the three that end in the top word, the highest last */
+  uint32_t words[3] = {0}; /* the top word and the two below it, the highest last */
   for (size_t i = 0; i <= top_word; i++) {
     uint32_t word = difference_word(high, low, i, &borrow);
     words[0] = words[1];
@@ -106,8 +110,10 @@ static int is_at_most(uint64_t quotient, tr_big low, tr_big high, tr_big x) {
   uint32_t borrow_width = 0, borrow_distance = 0, borrow = 0, previous = 0;
   uint64_t carry_low = 0, carry_high = 0;
   size_t count = word_count(high);
-  /* Subtracts the product from the distance shifted by two words; only the borrow at the end counts.
-  ** The product's word i is made of width words i and i - 1. */
+  /*
+  ** Subtracts the product from the distance, which is shifted by two words. Only the borrow at the
+  ** end matters. Word i of the product is made of words i and i - 1 of the width.
+  */
   for (size_t i = 0; i < count + 2; i++) {
     uint32_t width = i < count ? difference_word(high, low, i, &borrow_width) : 0;
     uint32_t distance = i < 2 ? 0 : difference_word(x, low, i - 2, &borrow_distance);
@@ -132,7 +138,7 @@ double tr_big_ratio(tr_big low, tr_big high, tr_big x) {
   return ldexp((double)quotient, -64);
 }
 
-/* words += number; the sum fits. */
+/* words += number. The sum fits. */
 static void add(uint32_t *words, size_t count, tr_big number) {
   uint64_t carry = 0;
   for (size_t i = 0; i < count; i++) {
@@ -142,7 +148,7 @@ static void add(uint32_t *words, size_t count, tr_big number) {
   }
 }
 
-/* words *= factor, of which there may be two words; `count` includes the room for the product. */
+/* words *= factor, which has up to two words. `count` includes the room for the product. */
 static void multiply(uint32_t *words, size_t count, uint64_t factor) {
   uint32_t low = (uint32_t)factor, high = (uint32_t)(factor >> WORD_BITS);
   uint64_t carry = 0;
@@ -177,7 +183,7 @@ static uint32_t power_of_ten(int exponent) {
   return power;
 }
 
-/* words = floor(words * fraction); there is room for two more words than the number has. */
+/* words = floor(words * fraction). There is room for two words more than the number has. */
 static void multiply_by_fraction(uint32_t *words, size_t count, const tr_double_digits *fraction) {
   uint64_t digits = 0;
   for (int i = 0; i < fraction->count; i++) {

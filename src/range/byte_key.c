@@ -3,23 +3,24 @@
 **
 **   10                      NULL
 **   20 (8 bytes)            REAL below -2^63: the bits of its magnitude, inverted
-**   21 (8 bytes) (0..10)    any other number below 2^63: its floor as a rowid's key, then a fraction
+**   21 (8 bytes) (0..10)    any other number below 2^63: its floor as a rowid's key, a fraction
 **   22 (8 bytes)            REAL from 2^63 on: its bits
 **   30 (bytes) 00           text; a zero byte inside is written 00 ff
 **   40 (bytes) 00           blob; the same
 **
-** Text ends before whatever has it as a prefix, since a class byte, like the end of the key, lies
-** below the ff of an inner zero.
+** A text sorts before all texts that begin with it. Behind its terminator comes a class byte or the
+** end of the key, and both are below the ff that follows a zero byte inside a text.
 **
-** A fraction is written only where there is one: groups of seven bits, the highest first, each in a
-** byte from 80 up, without trailing groups of zeros. A whole number sorts before the fractions
-** above it, since class bytes, like the end of the key, lie below 80. The groups are the binary
-** digits of x - floor(x), which are at most 59 for any double but the tiny ones, those within 2^-7
-** of zero. Theirs would be up to 1074, so there the first group (all zeros above zero, all ones
-** below) is followed by the 63 bits of the magnitude as a double, which sort alike; below zero they
-** are subtracted from 2^63.
+** A number has a fraction only if it is not whole. The fraction is groups of seven bits, the
+** highest first, each in a byte from 80 up. Groups of zeros at the end are left out. A whole number
+** sorts before the fractions above it, since class bytes and the end of the key are below 80.
 **
-** Reading accepts just what writing gives. For most classes every byte string is such a one; a
+** The groups are the binary digits of x - floor(x). A double has at most 59 of them, unless it is
+** tiny, that is within 2^-7 of zero; then there may be 1074. For tiny numbers the first group is
+** all zeros above zero and all ones below, and is followed by the 63 bits of the magnitude as a
+** double, which sort in the same order. Below zero those bits are subtracted from 2^63.
+**
+** Reading accepts exactly what writing gives. For most classes any bytes are what writing gives. A
 ** fraction is written again and compared.
 */
 #include "range/byte_key.h"
@@ -36,10 +37,10 @@ enum {
   CLASS_BLOB = 0x40
 };
 
-/* A class byte and the eight bytes that follow it for any number. */
+/* The class byte of a number and the eight bytes that always follow it. */
 #define NUMBER_SIZE 9
 
-/* A fraction's groups: the first, and those of 63 further bits. */
+/* The groups of a fraction: the first, and those of 63 more bits. */
 #define GROUP_BITS 7
 #define GROUP_MARK 0x80
 #define FIRST_GROUP_MAX 0x7f
@@ -63,7 +64,7 @@ static double double_of_bits(uint64_t bits) {
   return x;
 }
 
-/* The fraction of a number, which is not 0: its first group and the bits of the further ones. */
+/* The fraction of a number that is not whole: its first group, and the bits of the others. */
 typedef struct fraction {
   uint64_t first;
   uint64_t rest;
@@ -74,15 +75,17 @@ static fraction fraction_of(double x, double floor_of_x) {
   if (x < 0 && x > -TINY) {
     return (fraction){FIRST_GROUP_MAX, (UINT64_C(1) << REST_BITS) - bits_of_double(-x)};
   }
-  /* 63 binary digits behind the point, exactly; 1 - |x| is taken in integers since it may have more
-  ** digits than a double. */
+  /*
+  ** 63 binary digits behind the point, which is exact. 1 - |x| is computed in integers, since it
+  ** may have more digits than a double.
+  */
   uint64_t digits = floor_of_x == -1 ? (UINT64_C(1) << 63) - (uint64_t)(-x * 0x1p63)
                                      : (uint64_t)((x - floor_of_x) * 0x1p63);
   return (fraction){digits >> (63 - GROUP_BITS),
                     digits << GROUP_BITS & ((UINT64_C(1) << REST_BITS) - 1)};
 }
 
-/* Writes at most GROUPS bytes and returns how many. */
+/* Writes at most GROUPS bytes and returns their number. */
 static size_t put_fraction(fraction f, uint8_t *to) {
   to[0] = (uint8_t)(GROUP_MARK | f.first);
   for (int i = 1; i < GROUPS; i++) {
@@ -98,7 +101,7 @@ static void put_integer(int64_t integer, uint8_t *to) {
   tr_byte_key_of_rowid(integer, to + 1);
 }
 
-/* Writes at most NUMBER_SIZE + GROUPS bytes and returns how many. */
+/* Writes at most NUMBER_SIZE + GROUPS bytes and returns their number. */
 static size_t put_real(double x, uint8_t *to) {
   if (x >= 0x1p63) {
     to[0] = CLASS_ABOVE;
@@ -117,7 +120,7 @@ static size_t put_real(double x, uint8_t *to) {
   return NUMBER_SIZE + put_fraction(fraction_of(x, (double)whole), to + NUMBER_SIZE);
 }
 
-/* Makes room; in the usual case, where there is some, without a call. */
+/* Makes room. In the usual case there is enough, and no function is called. */
 static inline tr_code make_room(tr_buffer *key, size_t more, tr_error *err) {
   if (more <= key->capacity - key->size) return TR_OK;
   return tr_buffer_reserve(key, more, err);
@@ -138,7 +141,7 @@ static tr_code append_real(tr_buffer *key, double real, tr_error *err) {
   return TR_OK;
 }
 
-/* From so many bytes on, memchr is faster than what its call costs. */
+/* From this size on, memchr is worth its call. */
 #define LONG_TEXT 32
 
 static int word_has_zero(const uint8_t *eight_bytes) {
@@ -165,7 +168,7 @@ static size_t count_zeros(tr_bytes bytes) {
   return count;
 }
 
-/* Copies to `to` with each zero escaped; returns where it ends. */
+/* Copies to `to` and escapes zeros. Returns the end of the copy. */
 static uint8_t *put_escaped(tr_bytes bytes, uint8_t *to) {
   for (size_t i = 0; i < bytes.size; i++) {
     *to++ = bytes.data[i];
@@ -207,7 +210,7 @@ static int fail_at(size_t offset, const char *what, tr_error *err) {
   return tr_error_no(err, TR_CORRUPT, "not a byte key, at byte %zu: %s", offset, what);
 }
 
-/* Reads the groups at the beginning of `from` into `*f` and returns how many there are. */
+/* Reads the groups at the beginning of `from` into `*f` and returns their number. */
 static size_t get_fraction(tr_bytes from, fraction *f) {
   size_t count = 0;
   *f = (fraction){0, 0};
@@ -223,8 +226,8 @@ static size_t get_fraction(tr_bytes from, fraction *f) {
 }
 
 /*
-** The number with this floor and fraction, or one near it if there is none: then it is written
-** otherwise.
+** The number with this floor and fraction. If there is none, a number near it, whose key is
+** another: the caller compares.
 */
 static double number_of(int64_t floor_of_x, fraction f) {
   uint64_t tiny = bits_of_double(TINY);
@@ -236,9 +239,7 @@ static double number_of(int64_t floor_of_x, fraction f) {
   return (double)floor_of_x + ldexp((double)digits, -63);
 }
 
-/*
-** Each of the next reads a value of one class at `from`: how many bytes it took, 0 if it is none.
-*/
+/* Each of these reads a value of one class at `from`. Returns its size, or 0 if it is not valid. */
 
 static size_t next_number(tr_bytes from, tr_value *value) {
   if (from.size < NUMBER_SIZE) return 0;
@@ -273,7 +274,7 @@ static size_t next_below(tr_bytes from, tr_value *value) {
   return NUMBER_SIZE;
 }
 
-/* The size of text or a blob with its class byte and terminator; 0 if it does not end. */
+/* The size of text or a blob with its class byte and terminator. 0: it is not terminated. */
 static size_t size_of_bytes(tr_bytes from) {
   size_t at = 1;
   while (at < from.size) {
@@ -286,7 +287,7 @@ static size_t size_of_bytes(tr_bytes from) {
   return 0;
 }
 
-/* Replaces what `scratch` holds by the bytes between class byte and terminator. */
+/* Sets `scratch` to the bytes between class byte and terminator, without their escapes. */
 static tr_code unescape(tr_bytes from, tr_buffer *scratch, tr_error *err) {
   scratch->size = 0;
   tr_code code = make_room(scratch, from.size, err);
@@ -328,7 +329,7 @@ int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *s
   return 1;
 }
 
-/* The bounds of bytes that begin like a number and are none. */
+/* The bounds of bytes that begin like a number but are none. */
 static void bound_number(tr_bytes from, tr_value *low, tr_value *high) {
   uint8_t padded[NUMBER_SIZE] = {0};
   memcpy(padded, from.data, from.size < NUMBER_SIZE ? from.size : NUMBER_SIZE);
@@ -368,7 +369,7 @@ int tr_byte_key_next_bounds(tr_bytes key, size_t *offset, tr_value *low, tr_valu
   int class = from.data[0];
   if (class > CLASS_BLOB) return 3;
   if (class == CLASS_TEXT || class == CLASS_BLOB) {
-    /* Not terminated: all that is there is the beginning of the text, and sorts with it. */
+    /* Not terminated. The bytes are the beginning of a text, and sort just where that text does. */
     if (unescape((tr_bytes){from.data, from.size + 1}, scratch, err) != TR_OK) return -1;
     *low = class == CLASS_TEXT ? tr_value_text(tr_buffer_bytes(scratch))
                                : tr_value_blob(tr_buffer_bytes(scratch));

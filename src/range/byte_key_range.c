@@ -1,13 +1,13 @@
 /*
-** Ranges of byte keys. What a range is takes comparisons only; what cuts one goes over the number
-** line of big_fraction.h, on which start and end are padded to one size. An open end is the first
-** number that needs one byte more than the keys have: a 01 before as many zero bytes.
+** Ranges of byte keys. Questions about a range need only comparisons. To cut one, start and end are
+** padded to one size and used as numbers (big_fraction.h). An open end is the first number that
+** needs one byte more than the keys have: 01 and as many zero bytes.
 */
 #include "range/byte_key_range.h"
 
 #include "range/big_fraction.h"
 
-/* Interpolated keys get as many zero bytes as give the range this many bits, or up to 7 more. */
+/* Interpolated keys get enough zero bytes that the range has this many bits, or up to 7 more. */
 #define ENOUGH_BITS 53
 
 static const uint8_t zero_byte[] = {0};
@@ -108,7 +108,7 @@ int tr_byte_key_range_contains(const tr_byte_key_range *range, tr_bytes key) {
          tr_bytes_compare(key, tr_buffer_bytes(&range->end)) < 0;
 }
 
-/* a's start lies below b's end. */
+/* Whether a's start is below b's end. */
 static int starts_before_end(const tr_byte_key_range *a, const tr_byte_key_range *b) {
   return !tr_byte_key_range_has_end(b) ||
          tr_bytes_compare(tr_buffer_bytes(&a->start), tr_buffer_bytes(&b->end)) < 0;
@@ -185,7 +185,7 @@ tr_code tr_byte_key_range_estimate_fraction(const tr_byte_key_range *range, tr_b
   return TR_OK;
 }
 
-/* Emits the bounds between the first and the last; none where the range is one point. */
+/* Emits the bounds between the first and the last. There are none if the range is one point. */
 static tr_code emit_inner_bounds(const tr_byte_key_range *range, int64_t count,
                                  tr_code (*emit)(void *context, tr_bytes bound, tr_error *err),
                                  void *context, tr_error *err) {

@@ -1,12 +1,12 @@
 /*
 ** Decides for a bounded reader, record by record, whether it may go on.
 **
-** How it works. The position is the key of the last record that was asked for. A record that is a
-** split point is returned while its key is below the end; a split moves the end down to a key above
-** the position. The start moves to the first record, so that fractions are those of what there is.
+** How it works. The position is the key of the last record that was asked for. A split point is
+** returned if its key is below the end. A split moves the end down to a key above the position. The
+** start moves to the first record, so that fractions refer to what exists.
 **
-** Invariants (under the mutex): start <= end, or the end is open; position >= start where there is
-** one; a call that fails for want of memory has changed nothing.
+** Invariants (under the mutex): start <= end, or the end is open; position >= start if there is
+** one; a call that fails for lack of memory has changed nothing.
 **
 ** Source: Apache Beam, sdk.io.range.ByteKeyRangeTracker, 2.2 to 2.30.
 */
@@ -74,7 +74,7 @@ static int try_return(tr_byte_key_record_tracker *t, int is_split_point, tr_byte
   if (tr_buffer_make_room(&t->returned, key.size, err) != TR_OK) return -1;
   int is_first = !t->has_position;
   if (is_first && tr_buffer_make_room(&t->range.start, key.size, err) != TR_OK) return -1;
-  /* From here on there is room: nothing fails. A first record past the end leaves the start. */
+  /* There is room now, and nothing fails. A first record past the end does not move the start. */
   int is_past_end = is_at_or_above_end(t, key);
   if (is_first && (!is_past_end || tr_bytes_compare(key, end_of(t)) == 0)) {
     tr_buffer_set(&t->range.start, key, NULL);
@@ -125,7 +125,7 @@ int tr_byte_key_record_tracker_is_done(tr_byte_key_record_tracker *t) {
 
 /* ---- Splitting ------------------------------------------------------------------------------ */
 
-/* Ends the range at `at`, which lies in it and is not empty. `residual` may be NULL. */
+/* Ends the range at `at`, which is in it and not empty. `residual` may be NULL. */
 static tr_code cut(tr_byte_key_record_tracker *t, tr_bytes at, tr_restriction *residual,
                    tr_error *err) {
   tr_buffer start = {0}, end = {0};
@@ -186,7 +186,7 @@ static int try_split(tr_tracker *tracker, double fraction, tr_restriction *resid
   int is_split = 0;
   pthread_mutex_lock(&t->mutex);
   if (t->has_position && !t->is_done) {
-    /* A fraction out of bounds, or no room between the ends, is no error: the split is refused. */
+    /* A fraction out of bounds, or no room between the ends, is not an error: it is refused. */
     tr_error why;
     tr_code code = tr_byte_key_range_interpolate(&t->range, fraction, &key, &why);
     if (code == TR_OK) is_split = split_at(t, tr_buffer_bytes(&key), residual, err);
@@ -200,7 +200,7 @@ static int try_split(tr_tracker *tracker, double fraction, tr_restriction *resid
   return is_split;
 }
 
-/* All of the range is given away, and what is kept holds no key. */
+/* Gives the whole range away. What is kept holds no key. */
 static tr_code give_all(tr_byte_key_record_tracker *t, tr_restriction *residual, tr_error *err) {
   tr_byte_key_range nothing;
   tr_code code = start_of(t).size == 0
@@ -286,11 +286,11 @@ static tr_code current_restriction(tr_tracker *tracker, tr_restriction *restrict
   return code;
 }
 
-/* Done, or nothing lies between the last record and the end. */
+/* Whether it is done, or nothing lies between the last record and the end. */
 static int is_finished(const tr_byte_key_record_tracker *t) {
   if (t->is_done || is_at_or_above_end(t, t->has_position ? position_of(t) : start_of(t))) return 1;
   if (!t->has_position) return tr_byte_key_range_is_no_keys(&t->range);
-  /* The end may be the position and a zero byte. */
+  /* The end may be the position followed by a zero byte: then no key lies between. */
   tr_bytes end = end_of(t), position = position_of(t);
   return end.size == position.size + 1 && end.data[position.size] == 0 &&
          tr_bytes_compare((tr_bytes){end.data, position.size}, position) == 0;

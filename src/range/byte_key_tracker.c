@@ -1,23 +1,24 @@
 /*
-** Claims keys of one half-open byte range [start, end) in increasing order, and lets others take
-** the unclaimed rest away while that goes on.
+** Claims keys of one half-open byte range [start, end) in increasing order, while others may take
+** the unclaimed rest away.
 **
-** How it works. The position is the last key that somebody tried to claim. A claim moves it forward
-** and succeeds while it is below the end; a split moves the end down to a point above it. Both
-** happen under one mutex, so that every key of the old range is in exactly one of the two new ones.
-** A claimer that claims ahead publishes the limit of its window here, and splits stay above that
-** too: the lowest key that nobody has spoken for is the *frontier*.
+** How it works. The position is the last key that somebody tried to claim. A claim moves it
+** forward, and succeeds if it is below the end. A split moves the end down to a point above the
+** position. Both happen under one mutex, so every key of the old range is in exactly one of the two
+** new ones. A claimer that claims ahead stores the limit of its window here, and splits stay above
+** that, too. The lowest key that is neither attempted nor in a window is the *frontier*.
 **
-** A claim is on the path of every row. Its common case, one key claimed after another, is two
-** comparisons, of eight bytes each as numbers, and a copy into memory that is already there: see
-** claim_quickly. Everything else, errors included, is in claim_carefully.
+** A claim is on the path of every row. In the common case, one key claimed after another, it is two
+** comparisons, each of eight bytes as a number, and a copy into memory that is already allocated:
+** see claim_quickly. All other cases, errors included, are in claim_carefully.
 **
 ** Invariants (under the mutex):
 **   start <= end, or the end is open;
-**   last claimed <= last attempted < frontier <= end, unless the last attempt was at or above the end;
-**   `attempted` has room for one more byte, and that byte is 0: next(attempted) is a view;
-**   where the last attempt was a success, the last claimed key is `attempted`, else it is `claimed`;
-**   a split that fails for want of memory has changed nothing.
+**   last claimed <= last attempted < frontier <= end, unless the last attempt was at or above the
+**   end;
+**   `attempted` has room for one more byte, and that byte is 0, so next(attempted) is a view of it;
+**   if the last attempt succeeded, the last claimed key is `attempted`, else it is `claimed`;
+**   a split that fails for lack of memory has changed nothing.
 **
 ** Source: Apache Beam, ByteKeyRangeTracker (sdk.transforms.splittabledofn) 2.15 and 2.30.
 */
@@ -30,14 +31,16 @@
 #include "base/thread.h"
 #include "range/tracker_class.h"
 
-/* What came of the attempts so far. */
+/* The result of the attempts so far. */
 typedef enum attempts { NONE_YET, LAST_CLAIMED, LAST_REFUSED, END_CLAIMED } attempts;
 
 struct tr_byte_key_tracker {
   tr_tracker base;
   pthread_mutex_t mutex;
-  /* What a claim looks at first: tr_byte_key_lead of the last key (UINT64_MAX: it was not claimed) and
-  ** of the end (UINT64_MAX: there is none), and shared_words of the two. */
+  /*
+  ** What a claim looks at first: tr_byte_key_lead of the last key (UINT64_MAX: it was not claimed)
+  ** and of the end (UINT64_MAX: there is none), and shared_words of the two.
+  */
   uint64_t attempted_lead;
   uint64_t end_lead;
   size_t shared_with_end;
@@ -46,15 +49,15 @@ struct tr_byte_key_tracker {
   int has_claimed;
   tr_buffer claimed; /* the last claimed key, unless that is `attempted` */
   tr_byte_key_range range;
-  tr_byte_key_range extent; /* where the keys are thought to lie; all keys until it is set */
-  int has_ahead;            /* a window is out, and its limit is `ahead` */
+  tr_byte_key_range extent; /* where the keys probably are; all keys until it is set */
+  int has_ahead;            /* a window is open, and its limit is `ahead` */
   tr_buffer ahead;
-  int has_rest; /* a window is out that goes to the end, wherever that is */
+  int has_rest; /* a window is open up to the end, wherever that is */
 };
 
 static const tr_tracker_class byte_key_tracker_class;
 
-/* Keys up to this size never make a claim allocate. */
+/* Keys up to this size never make a claim allocate memory. */
 #define USUAL_KEY_SIZE 64
 
 static tr_byte_key_tracker *of(tr_tracker *tracker) {
@@ -69,7 +72,7 @@ static tr_bytes end_of(const tr_byte_key_tracker *t) {
   return tr_buffer_bytes(&t->range.end);
 }
 
-/* The bytes that two keys share from the beginning, in whole words of eight. */
+/* How many leading bytes two keys share, in whole words of eight. */
 static size_t shared_words(tr_bytes a, tr_bytes b) {
   size_t shorter = a.size < b.size ? a.size : b.size, shared = 0;
   while (shared + 8 <= shorter && memcmp(a.data + shared, b.data + shared, 8) == 0) shared += 8;
@@ -90,7 +93,7 @@ static int compare_behind(tr_bytes a, tr_bytes b, size_t skipped) {
   return tr_bytes_compare(rest_a, rest_b);
 }
 
-/* After a change of the end or of the last key. */
+/* Called after each change of the end or of the last key. */
 static void note_leads(tr_byte_key_tracker *t) {
   t->attempted_lead =
       t->attempts == LAST_CLAIMED ? tr_byte_key_lead(tr_buffer_bytes(&t->attempted)) : UINT64_MAX;
@@ -100,7 +103,7 @@ static void note_leads(tr_byte_key_tracker *t) {
 
 /* ---- Where the tracker stands --------------------------------------------------------------- */
 
-/* The lowest key above all attempts. 0: there is none. The view lives as long as `attempted`. */
+/* The lowest key above all attempts. 0: there is none. The view is valid as long as `attempted`. */
 static int next_to_attempt(const tr_byte_key_tracker *t, tr_bytes *key) {
   if (t->attempts == END_CLAIMED) return 0;
   *key =
@@ -108,7 +111,7 @@ static int next_to_attempt(const tr_byte_key_tracker *t, tr_bytes *key) {
   return 1;
 }
 
-/* The lowest key that nobody has spoken for, which may be the end. 0: all is spoken for. */
+/* The lowest key that is neither attempted nor in a window; it may be the end. 0: there is none. */
 static int frontier(const tr_byte_key_tracker *t, tr_bytes *key) {
   if (t->has_rest || !next_to_attempt(t, key)) return 0;
   tr_bytes ahead = tr_buffer_bytes(&t->ahead);
@@ -120,33 +123,36 @@ static int is_below_end(const tr_byte_key_tracker *t, tr_bytes key) {
   return !tr_byte_key_range_has_end(&t->range) || tr_bytes_compare(key, end_of(t)) < 0;
 }
 
-/* 1 if [key, end) holds nothing that can be claimed. */
+/* 1 if [key, end) holds no key that can be claimed. */
 static int is_nothing_from(const tr_byte_key_tracker *t, tr_bytes key) {
   return tr_byte_key_range_is_no_keys(&t->range) || !is_below_end(t, key);
 }
 
-/* Every key was attempted, or has been given to a window. */
+/* Whether every key was attempted or is in a window. */
 static int is_spoken_for(const tr_byte_key_tracker *t) {
   tr_bytes key;
   return !frontier(t, &key) || is_nothing_from(t, key);
 }
 
-/* Every key was attempted. */
+/* Whether every key was attempted. */
 static int is_finished(const tr_byte_key_tracker *t) {
   tr_bytes key;
   return !next_to_attempt(t, &key) || is_nothing_from(t, key);
 }
 
-/* The last attempt was the empty key, or at or above the end: there is not even an empty rest. */
+/*
+** Whether the last attempt was the empty key, or at or above the end: not even an empty rest is
+** left.
+*/
 static int is_past_end(const tr_byte_key_tracker *t) {
   if (t->attempts == END_CLAIMED || t->has_rest) return 1;
   return t->attempts != NONE_YET && !is_below_end(t, tr_buffer_bytes(&t->attempted));
 }
 
 /*
-** [from, the range's end) cut to where the keys are thought to lie, as views: what a split of the
-** rest measures, and with the range's start what the fraction does. Where the hint would leave
-** nothing, it does not count.
+** [from, the range's end), cut to where the keys probably are, as views. A split measures it with
+** the frontier as `from`, and the fraction with the range's start. If the hint would leave nothing,
+** it is ignored.
 */
 static void cut_to_extent(const tr_byte_key_tracker *t, tr_bytes from, tr_byte_key_range *cut) {
   tr_byte_key_range whole = {
@@ -171,20 +177,20 @@ static double fraction_consumed(const tr_byte_key_tracker *t) {
   cut_to_extent(t, start_of(t), &measured);
   tr_bytes attempted = tr_buffer_bytes(&t->attempted);
   if (tr_bytes_compare(attempted, tr_buffer_bytes(&measured.start)) < 0) return 0;
-  /* Beyond the extent: there is more than was thought, and no telling how much. */
+  /* Beyond the extent: there is more than was expected, and nobody knows how much. */
   int is_beyond = tr_byte_key_range_has_end(&measured) &&
                   tr_bytes_compare(attempted, tr_buffer_bytes(&measured.end)) >= 0;
   if (is_beyond) return nextafter(1, 0);
-  /* The key is not empty and lies in the range: this cannot fail. */
+  /* This cannot fail: the key is not empty and is in the range. */
   tr_byte_key_range_estimate_fraction(&measured, attempted, &fraction, NULL);
   return fraction;
 }
 
 /* ---- Claiming ------------------------------------------------------------------------------- */
 
-/* Makes `key` the last attempt. What can fail comes first. */
+/* Makes `key` the last attempt. What can fail is done first. */
 static tr_code note_attempt(tr_byte_key_tracker *t, tr_bytes key, attempts outcome, tr_error *err) {
-  /* A refused attempt must not overwrite the last claimed key: it takes the other buffer. */
+  /* A refused attempt must not overwrite the last claimed key, so it uses the other buffer. */
   int keeps_claimed = outcome != LAST_CLAIMED && t->attempts == LAST_CLAIMED;
   tr_buffer *room = keeps_claimed ? &t->claimed : &t->attempted;
   tr_code code = tr_buffer_make_room(room, key.size + 1, err);
@@ -235,11 +241,11 @@ static int claim_carefully(tr_byte_key_tracker *t, tr_bytes key, tr_error *err) 
 }
 
 /*
-** Where the last key was claimed: whether `key` lies above it and below the end. `*shared` is what
-** shared_words says of the two keys, and `*shared_with_end` of `key` and the end.
+** If the last key was claimed: whether `key` is above it and below the end. `*shared` is
+** shared_words of the two keys, and `*shared_with_end` is that of `key` and the end.
 **
-** Where `key` shares more with the last key than that shares with the end, it is below the end for
-** the same reason. Else it shares with the end at least what both share with the last key.
+** If `key` shares more words with the last key than the last key shares with the end, `key` is
+** below the end, because the last key is. Else it shares at least `*shared` with the end, too.
 */
 static int is_next(const tr_byte_key_tracker *t, tr_bytes key, size_t *shared,
                    size_t *shared_with_end) {
@@ -253,7 +259,7 @@ static int is_next(const tr_byte_key_tracker *t, tr_bytes key, size_t *shared,
   return 1;
 }
 
-/* The common case: one key claimed after another. 0: it is not that, and nothing was done. */
+/* The common case, one key claimed after another. 0: this is not it, and nothing was done. */
 static inline int claim_quickly(tr_byte_key_tracker *t, tr_bytes key) {
   uint64_t lead = tr_byte_key_lead(key);
   size_t shared = 0, shared_with_end = 0;
@@ -261,7 +267,7 @@ static inline int claim_quickly(tr_byte_key_tracker *t, tr_bytes key) {
   if (lead <= t->attempted_lead || lead >= t->end_lead) {
     if (t->attempts != LAST_CLAIMED || !is_next(t, key, &shared, &shared_with_end)) return 0;
   }
-  /* What both keys share stays: bytes just written would be slow to read at the next claim. */
+  /* What both keys share is not written again: the next claim would have to wait for the store. */
   uint8_t *to = t->attempted.data + shared;
   tr_bytes rest = behind(key, shared);
   if (rest.size == 8) {
@@ -298,7 +304,7 @@ static tr_code claim_end(tr_tracker *tracker, tr_error *err) {
 
 /* ---- Claiming ahead ------------------------------------------------------------------------- */
 
-/* Opens a window behind `key`, which was just claimed. Without memory there is none. */
+/* Opens a window behind `key`, which was just claimed. Without memory there is no window. */
 static void open_window(tr_byte_key_tracker *t, tr_byte_key_window *window, tr_bytes key) {
   t->has_ahead = tr_byte_key_window_open(window, key, end_of(t));
   if (t->has_ahead && tr_buffer_set(&t->ahead, tr_buffer_bytes(&window->limit), NULL) != TR_OK) {
@@ -364,7 +370,10 @@ tr_code tr_byte_key_tracker_release(tr_byte_key_tracker *t, tr_byte_key_window *
 
 /* ---- Giving away ---------------------------------------------------------------------------- */
 
-/* Replaces the range by `primary`, and makes `*residual` [start, the old end). Both are moved. */
+/*
+** Replaces the range by `primary`, and sets `*residual` to [start, the old end). Both `primary` and
+** `start` are moved, not copied.
+*/
 static void give_away(tr_byte_key_tracker *t, tr_byte_key_range primary, tr_buffer start,
                       tr_restriction *residual) {
   *residual = (tr_restriction){.kind = TR_BYTES, .bytes = {.start = start, .end = t->range.end}};
@@ -373,11 +382,14 @@ static void give_away(tr_byte_key_tracker *t, tr_byte_key_range primary, tr_buff
   note_leads(t);
 }
 
-/* Cuts the range at `at`, not below its start: the tracker keeps [start, at), the rest is given. */
+/*
+** Cuts the range at `at`, which is not below its start. The tracker keeps [start, at) and gives the
+** rest away.
+*/
 static tr_code cut(tr_byte_key_tracker *t, tr_bytes at, tr_restriction *residual, tr_error *err) {
   tr_byte_key_range primary;
   tr_buffer start = {0};
-  /* [empty, empty) would be everything, where nothing is meant. */
+  /* [empty, empty) would mean all keys, but none is meant. */
   tr_code code = at.size == 0 ? tr_byte_key_range_init_no_keys(&primary, err)
                               : tr_byte_key_range_init(&primary, start_of(t), at, err);
   if (code != TR_OK) return code;
@@ -399,7 +411,9 @@ static int split(tr_byte_key_tracker *t, double fraction, tr_restriction *residu
   tr_buffer at = {0};
   int is_split = 0;
   cut_to_extent(t, from, &rest);
-  /* A fraction out of bounds, or no room between the ends, is no error: the split is refused. */
+  /*
+  ** A fraction out of bounds, or no room between the ends, is not an error: the split is refused.
+  */
   tr_error why;
   tr_code code = tr_byte_key_range_interpolate(&rest, fraction, &at, &why);
   if (code == TR_NO_MEMORY) tr_error_no_memory(err);
@@ -411,7 +425,7 @@ static int split(tr_byte_key_tracker *t, double fraction, tr_restriction *residu
   return code == TR_NO_MEMORY ? -1 : is_split;
 }
 
-/* `key` is to be the first of the residual. */
+/* Splits so that `key` is the first key of the residual. */
 static int split_at(tr_byte_key_tracker *t, tr_bytes key, tr_restriction *residual, tr_error *err) {
   tr_bytes from;
   if (key.size == 0 || !frontier(t, &from) || is_nothing_from(t, key)) return 0;
@@ -473,7 +487,7 @@ static tr_code current_restriction(tr_tracker *tracker, tr_restriction *restrict
   return code;
 }
 
-/* Says that [from, end) was not attempted. */
+/* The error that [from, end) was not attempted. */
 static tr_code refuse_done(const tr_byte_key_tracker *t, tr_bytes from, tr_error *err) {
   char start[TR_KEY_MESSAGE_SIZE], end[TR_KEY_MESSAGE_SIZE];
   char last_text[TR_KEY_MESSAGE_SIZE], from_text[TR_KEY_MESSAGE_SIZE];
@@ -546,7 +560,7 @@ static int last_attempted(tr_tracker *tracker, tr_buffer *key, int64_t *offset, 
   return has;
 }
 
-/* Appends `name` and the key, or null where there is none. */
+/* Appends `name` and the key; `null` if there is none. */
 static tr_code key_member(const char *name, const tr_buffer *key, int has_key, tr_buffer *text,
                           tr_error *err) {
   tr_code code = tr_buffer_append_text(text, name, err);
@@ -600,7 +614,7 @@ tr_code tr_byte_key_tracker_create(const tr_byte_key_range *range, tr_byte_key_t
   code = tr_byte_key_range_init(&t->range, tr_buffer_bytes(&range->start),
                                 tr_buffer_bytes(&range->end), err);
   if (code == TR_OK) code = tr_buffer_make_room(&t->attempted, USUAL_KEY_SIZE + 1, err);
-  /* Room for the empty key at least, so that claiming the end never fails. */
+  /* Room for at least the empty key, so that claiming the end never fails. */
   if (code == TR_OK) code = tr_buffer_make_room(&t->claimed, USUAL_KEY_SIZE + 1, err);
   if (code != TR_OK) {
     release(&t->base);

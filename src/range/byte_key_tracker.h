@@ -1,23 +1,23 @@
 /*
-** The splittable tracker over byte keys: claims keys of [start, end) in increasing order, and lets
-** others take the unclaimed rest away while that goes on. What tracker.h says of all trackers
-** holds; here stand what is particular to byte keys and the ways to claim in a hot loop.
+** The splittable tracker over byte keys. It claims keys of [start, end) in increasing order, while
+** others may take the unclaimed rest away. All that tracker.h says holds here. This header adds
+** what is special to byte keys, and the ways to claim in a hot loop.
 **
 ** Semantics: Beam's splittable ByteKeyRangeTracker, 2.15 for claims, checkpoint and texts, 2.30 for
-** try_split. Where 2.15 breaks its own contract:
-**   1. size is what remains: 1 untouched, 1 - fraction while running, 0 done (2.15 rises);
-**   2. check_done passes after checkpoint, and whenever no key lies between the last attempted one
-**      and the end, next(last attempted) >= end;
-**   3. after the empty key was claimed every later claim is an error (2.15 begins anew);
+** try_split. Differences, where 2.15 breaks its own contract:
+**   1. size is what remains: 1 untouched, 1 - fraction while running, 0 done (in 2.15 it rises);
+**   2. check_done also passes after a checkpoint, and whenever no key lies between the last
+**      attempted one and the end: next(last attempted) >= end;
+**   3. after the empty key was claimed every later claim is an error (2.15 begins again);
 **   4. [x, x) is done from the beginning.
 **
-** Claiming ahead. A worker that cannot be told to stop in the middle need not ask for each key: it
-** keeps a window (byte_key_window.h), which the tracker has given to it whole ("claimed up to X"),
-** and compares with X by itself. The tracker gives nothing below X away. A window never takes more
-** than an eighth of what is left, and one that turns out too full is trimmed to the keys used so
-** far.
+** Claiming ahead. A worker that cannot be stopped in the middle of its work need not ask for each
+** key. It has a window (byte_key_window.h), which the tracker has given to it whole ("claimed up to
+** X"), and compares keys with X itself. The tracker gives away nothing below X. A window is never
+** wider than an eighth of what is left. A window that turns out to hold too many keys is trimmed to
+** those used so far.
 **
-** Thread-safety: the tracker, from any thread; a window belongs to the one claimer.
+** Thread-safety: any thread may use the tracker. A window belongs to the one claimer.
 */
 #ifndef TR_RANGE_BYTE_KEY_TRACKER_H
 #define TR_RANGE_BYTE_KEY_TRACKER_H
@@ -29,62 +29,62 @@
 typedef struct tr_byte_key_tracker tr_byte_key_tracker;
 
 /*
-** A tracker over a copy of `range`; released with tr_tracker_free. TR_NO_MEMORY: `*tracker` NULL.
+** Creates a tracker over a copy of `range`. Release with tr_tracker_free. TR_NO_MEMORY: `*tracker`
+** is NULL.
 */
 tr_code tr_byte_key_tracker_create(const tr_byte_key_range *range, tr_byte_key_tracker **tracker,
                                    tr_error *err);
 
-/* The same tracker as tracker.h knows it, and back: NULL when it is of another class. */
+/* The tracker as a tr_tracker, and back. NULL if it is of another class. */
 tr_tracker *tr_byte_key_tracker_base(tr_byte_key_tracker *tracker);
 tr_byte_key_tracker *tr_byte_key_tracker_of(tr_tracker *tracker);
 
 /*
-** Says where the keys are thought to lie: from `first` to `last`, both copied. A range without a
-** start or an end is then measured, and split, as if it began and ended there: half of what remains
-** is half of the keys' span and not of all possible keys. Only a hint: keys outside are claimed
-** like any other, and no key is lost. Called again, the new hint counts. TR_INVALID_ARGUMENT: first
-** > last. TR_NO_MEMORY. On failure nothing has changed.
+** Says where the keys probably are: from `first` to `last`, which are copied. A range without a
+** start or an end is then measured and split as if it began and ended there: half of what remains
+** is half of the span of the keys, not of all possible keys. It is only a hint. Keys outside are
+** claimed like any other, and no key is lost. A second call replaces the hint. TR_INVALID_ARGUMENT:
+** first > last. TR_NO_MEMORY. On failure nothing has changed.
 */
 tr_code tr_byte_key_tracker_set_extent(tr_byte_key_tracker *tracker, tr_bytes first, tr_bytes last,
                                        tr_error *err);
 
 /*
-** Tries to claim `key`, which is copied. 1: claimed, the caller must now process it. 0: outside the
-** range, the caller must stop; so ends the empty key, which claims everything up to the end. -1:
-** `err` says why the call was wrong (not above the last attempt, below the start, after the empty
-** key), or TR_NO_MEMORY, possible only when the key is longer than any before; nothing has changed.
+** Tries to claim `key`, which is copied. 1: claimed; the caller must now process it. 0: outside the
+** range; the caller must stop. The empty key claims everything up to the end, and also gives 0. -1:
+** the call was wrong (not above the last attempt, below the start, or after the empty key), or
+** TR_NO_MEMORY, which is possible only if the key is longer than all before; nothing has changed.
 */
 int tr_byte_key_tracker_try_claim(tr_byte_key_tracker *tracker, tr_bytes key, tr_error *err);
 
 /*
-** As tr_byte_key_tracker_try_claim, and on 1 the window is made to begin at `key`. Mixing with
-** exact claims is fine. Should memory fail, the claim still stands and the window is empty. The
-** claimer's loop calls tr_byte_key_window_claim below, not this.
+** As tr_byte_key_tracker_try_claim. On 1 it also opens a window that begins at `key`. If memory
+** runs out for the window, the claim still stands and the window is empty. Exact claims may be
+** mixed with this. A claimer's loop calls tr_byte_key_window_claim below, not this.
 */
 int tr_byte_key_tracker_claim_ahead(tr_byte_key_tracker *tracker, tr_byte_key_window *window,
                                     tr_bytes key, tr_error *err);
 
 /*
-** Claims all that is left: every key up to the end then lies in the window, and splits are refused
+** Claims all that is left. The window then holds every key up to the end, and splits are refused
 ** until it is released. 1: something was left. 0: the tracker is done. -1: TR_NO_MEMORY.
 */
 int tr_byte_key_tracker_claim_rest(tr_byte_key_tracker *tracker, tr_byte_key_window *window,
                                    tr_error *err);
 
 /*
-** Gives back what of the window lies above `last`, the last key that was claimed in it (empty: none
-** was); `last` is then the tracker's last claimed key. A claimer that stops before the end calls
-** it; without it the window stays claimed for ever. TR_INVALID_ARGUMENT: `last` is not in the
-** range.
-** TR_NO_MEMORY: nothing has changed.
+** Gives back the part of the window above `last`, the last key that was claimed in it (empty: none
+** was). `last` becomes the tracker's last claimed key. A claimer that stops before the end must
+** call this; else the window stays claimed for ever. TR_INVALID_ARGUMENT: `last` is not in the
+** range. TR_NO_MEMORY. On failure nothing has changed.
 */
 tr_code tr_byte_key_tracker_release(tr_byte_key_tracker *tracker, tr_byte_key_window *window,
                                     tr_bytes last, tr_error *err);
 
 /*
-** Claims `key`: within the window by a comparison, else from the tracker together with a new
-** window. Answers as try_claim does. Keys must increase; within a window that is the caller's to
-** see to.
+** Claims `key`. Within the window this is one comparison; else the tracker claims it and opens a
+** new window. Returns as try_claim does. Keys must increase; within a window the caller must see to
+** that.
 */
 static inline int tr_byte_key_window_claim(tr_byte_key_tracker *tracker, tr_byte_key_window *window,
                                            tr_bytes key, tr_error *err) {

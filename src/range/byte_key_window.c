@@ -1,9 +1,11 @@
 /*
-** Where a window ends. Its limit is the first `depth` bytes of the key that it begins with, plus
-** `step`, as a big-endian number. All keys from there to the end of the range share what the key
-** and the end share, so only the bytes behind that tell them apart: the limit is made of those
-** shared bytes and at least eight more. A window that ran out of keys was too wide, and the step is
-** halved; one that was left with less than half of its keys used was too narrow, and it is doubled.
+** Where a window ends. Its limit is the first `depth` bytes of the key at which it begins, as a
+** big-endian number, plus `step`.
+**
+** All keys from there to the end of the range share the bytes that the key and the end share, and
+** only the bytes behind those differ. So the limit is made of the shared bytes and at least eight
+** more. If all keys that a window was opened for were used, it was too wide, and the step is
+** halved. If less than half of them were used, it was too narrow, and the step is doubled.
 */
 #include "range/byte_key_window.h"
 
@@ -21,7 +23,7 @@ void tr_byte_key_window_close(tr_byte_key_window *window) {
   window->limit.size = 0;
 }
 
-/* The window reaches to its limit, for `keys` keys. */
+/* Opens the window up to its limit, for `keys` keys. */
 static void give(tr_byte_key_window *window, uint64_t keys) {
   window->is_open = window->limit.size == 0;
   window->limit_lead =
@@ -36,7 +38,7 @@ static size_t shared_prefix(tr_bytes a, tr_bytes b) {
   return shared;
 }
 
-/* The eight bytes behind the first `skipped`, as tr_byte_key_lead. */
+/* tr_byte_key_lead of the bytes behind the first `skipped`. */
 static uint64_t lead_behind(tr_bytes key, size_t skipped) {
   if (skipped >= key.size) return 0;
   return tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
@@ -47,8 +49,8 @@ static uint8_t byte_at(tr_bytes key, size_t at) {
 }
 
 /*
-** How far it is from `key` to the end, in units of byte `depth`, cut off at UINT64_MAX. Without an
-** end, to where keys would need a byte more in front.
+** The distance from `key` to the end, in units of the byte at `depth`, at most UINT64_MAX. Without
+** an end it is the distance to where keys would need one more byte in front.
 */
 static uint64_t distance(tr_bytes key, tr_bytes end, size_t shared, size_t depth) {
   size_t skipped = depth - 8, at = shared;
@@ -61,7 +63,8 @@ static uint64_t distance(tr_bytes key, tr_bytes end, size_t shared, size_t depth
   }
   if (shared >= skipped) return to - from;
   /*
-  ** The bytes between hold it down only if they differ by 1, as those of 7f ff ff and 80 00 00 do.
+  ** The distance fits only if the bytes between differ by 1 in all, as those of 7f ff ff and 80 00
+  ** 00 do.
   */
   if (byte_at(end, at) - byte_at(key, at) != 1 || to >= from) return UINT64_MAX;
   while (++at < skipped) {
@@ -70,21 +73,21 @@ static uint64_t distance(tr_bytes key, tr_bytes end, size_t shared, size_t depth
   return to - from;
 }
 
-/* Makes `step` 256 times finer by one more byte of depth; UINT64_MAX stands for all above it. */
+/* Makes `step` 256 times finer with one more byte of depth. UINT64_MAX stands for all above it. */
 static void deepen(tr_byte_key_window *window) {
   window->depth++;
   window->step = window->step >> 56 != 0 ? UINT64_MAX : window->step << 8;
 }
 
-/* Halves the step; at its finest it gets another byte, as long as keys may differ there. */
+/* Halves the step. A step of 1 first gets another byte, as long as keys may differ there. */
 static void narrow(tr_byte_key_window *window, tr_bytes key) {
   if (window->step == 1 && window->depth < key.size + 8) deepen(window);
   if (window->step > 1) window->step >>= 1;
 }
 
-/* Doubles the step; at its widest it moves up a byte, unless that is needed. */
+/* Doubles the step. At its widest it first moves up a byte, unless that byte is needed. */
 static void widen(tr_byte_key_window *window, size_t least_depth) {
-  /* An eighth of a distance that does not fit 64 bits counts as 2^61: the step comes up to here. */
+  /* An eighth of a distance that does not fit 64 bits counts as 2^61, so the step reaches that. */
   if (window->step >> 60 != 0) {
     if (window->depth <= least_depth) return;
     window->depth--;
@@ -100,21 +103,21 @@ void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes
 }
 
 /*
-** The step of a first window: a millionth of the rest, which will double until it holds enough, or
-** as expected.
+** The step of a first window: as expected, or else a millionth of the rest, which is doubled until
+** it holds enough keys.
 */
 static uint64_t first_step(const tr_byte_key_window *window, uint64_t rest) {
   return (window->expected == 0 ? rest >> 20 : rest / (window->expected / window->wanted + 1)) | 1;
 }
 
 /*
-** Chooses depth and step for the window that begins at `key`: what the last window taught, and at
-** most an eighth of what is left. A step of 0 means that no window fits.
+** Chooses depth and step for the window that begins at `key`, by the use of the last window and for
+** at most an eighth of what is left. A step of 0 means that no window fits.
 */
 static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
   size_t shared = shared_prefix(key, end);
   if (window->step == 0) {
-    /* The first one, or nothing fitted. */
+    /* The first window, or none fitted before. */
     window->depth = shared + 8;
     window->step = first_step(window, distance(key, end, shared, window->depth));
   } else if (window->given > 0 && window->left == 0) {
@@ -127,7 +130,7 @@ static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
   if (window->step > most) window->step = most;
 }
 
-/* Puts the first `depth` bytes of `key`, plus the step, into `limit`, which has room for them. */
+/* Sets `limit` to the first `depth` bytes of `key` plus the step. `limit` has room for them. */
 static void put_limit(tr_buffer *limit, const tr_byte_key_window *window, tr_bytes key) {
   size_t kept = key.size < window->depth ? key.size : window->depth;
   if (kept > 0) memcpy(limit->data, key.data, kept);

@@ -1,9 +1,9 @@
 /*
-** What a claimer of byte keys may take without asking: the keys below a limit, which a tracker has
-** given to it whole (tr_byte_key_tracker_claim_ahead). Nobody else gets what lies in it, so it
-** should not be wide; and each new one takes a lock, so it should not be narrow either. How many
-** keys lie in how much key space only the keys themselves tell: each window is chosen after what
-** became of the last.
+** A window is the keys that a claimer may take without asking: those below a limit, which a tracker
+** has given to it whole (tr_byte_key_tracker_claim_ahead). Nobody else gets a key in it, so a
+** window should not be wide. Each new window takes a lock, so it should not be narrow either. Only
+** the keys tell how many of them lie in how much key space. So the width of each window is chosen
+** by how many keys of the last one were used.
 **
 ** Thread-safety: a window belongs to its claimer.
 */
@@ -14,28 +14,29 @@
 #include "base/bytes.h"
 
 /*
-** `{.wanted = n}` asks for about n keys at a time (1,000 is a good number: the lock then costs
-** nothing, and a split finds all but those); release with tr_byte_key_window_free. It may serve one
-** tracker after another.
+** `{.wanted = n}` asks for about n keys at a time. 1,000 is a good number: the cost of the lock is
+** then negligible, and only those keys are withheld from a split. Release with
+** tr_byte_key_window_free. One window can serve one tracker after another.
 */
 typedef struct tr_byte_key_window {
   uint32_t wanted;
-  /* The rest is the trackers' own. */
-  uint64_t expected;   /* keys in the range, as a guess for the first window; 0: there is none */
+  /* The rest belongs to the trackers. */
+  uint64_t expected;   /* keys in the range, a guess for the first window; 0: no guess */
   uint64_t given;      /* how many keys it was opened for; 0: it is closed */
   uint64_t left;       /* how many of them are not yet used */
-  int is_open;         /* there is no upper bound, `limit` does not count */
+  int is_open;         /* there is no upper bound, and `limit` is not used */
   uint64_t limit_lead; /* tr_byte_key_lead of `limit`; UINT64_MAX: no upper bound */
-  tr_buffer limit;     /* keys below it are claimed */
+  tr_buffer limit;     /* the keys below it are claimed */
   size_t depth;        /* how many leading bytes of a key the limit is made of */
-  uint64_t step;       /* what is added to them to make the limit, in units of the last one */
+  /* what is added to those bytes to make the limit, in units of the last byte */
+  uint64_t step;
 } tr_byte_key_window;
 
 void tr_byte_key_window_free(tr_byte_key_window *window);
 
 /*
-** The first eight bytes as a big-endian number, missing ones as zero. Where two keys' numbers
-** differ, they are ordered as the keys are; where they are equal, the keys must be compared.
+** The first eight bytes as a big-endian number; missing bytes are zero. If the numbers of two keys
+** differ, they are ordered as the keys are. If they are equal, the keys must be compared.
 */
 static inline uint64_t tr_byte_key_lead(tr_bytes key) {
   if (key.size >= 8) return tr_load_big_u64(key.data);
@@ -44,7 +45,7 @@ static inline uint64_t tr_byte_key_lead(tr_bytes key) {
   return lead;
 }
 
-/* 1 if `key` lies in the window. Of its order among the keys of the window nothing is checked. */
+/* 1 if `key` is in the window. Its order among the keys of the window is not checked. */
 static inline int tr_byte_key_window_holds(const tr_byte_key_window *window, tr_bytes key) {
   if (window->left == 0 || key.size == 0) return 0;
   uint64_t lead = tr_byte_key_lead(key);
@@ -53,18 +54,18 @@ static inline int tr_byte_key_window_holds(const tr_byte_key_window *window, tr_
 }
 
 /*
-** Says that `keys` keys of the window were used, for a claimer that reads a window as a whole and
-** does not come for each.
+** Says that `keys` keys of the window were used. For a claimer that reads a whole window at once
+** and does not ask for each key.
 */
 static inline void tr_byte_key_window_use(tr_byte_key_window *window, uint64_t keys) {
   window->left = keys < window->left ? window->left - keys : 0;
 }
 
 /*
-** Says that a range begins that nothing is known of but that it may have `keys` keys: the first
-** window is made for as many as are wanted if they lie evenly, but not over more than an eighth.
-** For a claimer that can give back what turns out to be too wide; without this the first window is
-** next to nothing, and windows grow.
+** Says that a range begins of which nothing is known but that it may have `keys` keys. The first
+** window is then as wide as the wanted number of keys is if they are evenly spread, but not wider
+** than an eighth of the range. For a claimer that can give back the rest of a window that is too
+** wide. Without this the first window is tiny, and windows grow.
 */
 static inline void tr_byte_key_window_expect(tr_byte_key_window *window, uint64_t keys) {
   window->expected = keys;
@@ -72,23 +73,21 @@ static inline void tr_byte_key_window_expect(tr_byte_key_window *window, uint64_
 }
 
 /*
-** Says that what was asked for reached from `from` to `last` already: the next window is made as
-** wide as that. For a claimer that gave the rest of a window back.
+** Says that the wanted number of keys already reached from `from` to `last`. The next window is
+** made as wide as that. For a claimer that gave the rest of a window back.
 */
 void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes last);
 
-/*
-** ---- For trackers: under the tracker's lock ---------------------------------------------------
-*/
+/* ---- For trackers: under the tracker's lock ------------------------------------------------- */
 
 /*
-** Opens the window behind `key`, which lies below `end` (empty: there is none), for about as many
-** keys as are wanted, over at most an eighth of what is left. 0: it stays closed, since so little
-** is left or memory failed.
+** Opens the window behind `key`, which is below `end` (empty: there is none), for about as many
+** keys as are wanted, over at most an eighth of what is left. 0: the window stays closed, because
+** too little is left or memory ran out.
 */
 int tr_byte_key_window_open(tr_byte_key_window *window, tr_bytes key, tr_bytes end);
 
-/* Opens the window up to `end` (empty: there is none), for any number of keys. TR_NO_MEMORY. */
+/* Opens the window up to `end` (empty: no upper bound), for any number of keys. TR_NO_MEMORY. */
 tr_code tr_byte_key_window_open_all(tr_byte_key_window *window, tr_bytes end, tr_error *err);
 
 void tr_byte_key_window_close(tr_byte_key_window *window);

@@ -1,5 +1,5 @@
 /*
-** Ranges of 64-bit integers. Differences are taken in unsigned arithmetic, where they are exact for
+** Ranges of 64-bit integers. Differences are computed in unsigned arithmetic, which is exact for
 ** any from <= to.
 */
 #include "range/offset_range.h"
@@ -33,7 +33,7 @@ tr_code tr_offset_range_split(const tr_offset_range *range, int64_t desired, int
                         "desired size of a piece %lld must be a positive integer",
                         (long long)desired);
   }
-  /* What is left behind a piece is joined to it when it is smaller than this. */
+  /* If less than this is left behind a piece, it is joined to the piece. */
   uint64_t too_small = (uint64_t)desired / 4;
   if (min > 0 && (uint64_t)min > too_small) too_small = (uint64_t)min;
 

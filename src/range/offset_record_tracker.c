@@ -1,7 +1,7 @@
 /*
-** Decides for a bounded reader over integers, record by record, whether it may go on. How it works:
-** as byte_key_record_tracker.c. The start moves to the first record, even when that is past the
-** stop, as in the reference: such a range prints as [5, 3) and holds nothing.
+** Decides for a bounded reader over integers, record by record, whether it may go on. It works like
+** byte_key_record_tracker.c. The start moves to the first record even if that is past the stop, as
+** in the reference. Such a range prints as [5, 3) and holds nothing.
 **
 ** Source: Apache Beam, sdk.io.range.OffsetRangeTracker, 2.2 to 2.30.
 */
@@ -40,7 +40,7 @@ static int is_started(const tr_offset_record_tracker *t) {
   return t->split_points > 0 || t->is_done;
 }
 
-/* to - from as a double; the exact difference rounded once, also where it does not fit an int64. */
+/* to - from as a double: the exact difference, rounded once, even if it does not fit an int64. */
 static double distance(int64_t from, int64_t to) {
   if (from <= to) return (double)((uint64_t)to - (uint64_t)from);
   return -(double)((uint64_t)from - (uint64_t)to);
@@ -72,7 +72,7 @@ static tr_code text_of(tr_tracker *tracker, tr_buffer *text, tr_error *err) {
   return code;
 }
 
-/* Fills `err` with `before`, the tracker's text and `after`; or TR_NO_MEMORY. */
+/* Fills `err` with `before`, the tracker's text and `after`. Returns `code`, or TR_NO_MEMORY. */
 static tr_code complain(const tr_offset_record_tracker *t, tr_code code, const char *before,
                         const char *after, tr_error *err) {
   tr_buffer text = {0};
@@ -269,7 +269,7 @@ static double fraction_consumed(tr_tracker *tracker) {
   return tr_offset_record_tracker_fraction_consumed(of(tracker));
 }
 
-/* Offsets, the one in hand included. */
+/* The number of offsets left, including the present one. */
 static double size(tr_tracker *tracker) {
   tr_offset_record_tracker *t = of(tracker);
   pthread_mutex_lock(&t->mutex);
@@ -293,7 +293,9 @@ void tr_offset_record_tracker_range(tr_offset_record_tracker *t, int64_t *start,
   pthread_mutex_unlock(&t->mutex);
 }
 
-/* A range that ends before it starts, as the reference prints it, is told as [stop, stop). */
+/*
+** A range that ends before it starts is returned as [stop, stop). The reference prints it as it is.
+*/
 static tr_code current_restriction(tr_tracker *tracker, tr_restriction *restriction,
                                    tr_error *err) {
   (void)err;

@@ -1,13 +1,13 @@
 /*
-** Claims integers of one half-open range [from, to) in increasing order, and lets others take the
-** unclaimed rest away while that goes on. How it works: as byte_key_tracker.c, with integers.
+** Claims integers of one half-open range [from, to) in increasing order, while others may take the
+** unclaimed rest away. It works like byte_key_tracker.c.
 **
-** The line ends at 2^63-1, which `to` may be and an offset in the range cannot. So next(offset) of
-** an offset below `to` exists, widths are unsigned, and where a position may lie outside the line
-** (one before `from`) the arithmetic is done in 128 bits.
+** The int64 line ends at 2^63-1, which `to` can be but an offset in the range cannot. So an offset
+** below `to` has a next one, and widths are unsigned. A position that may be outside the line, such
+** as the one before `from`, is computed in 128 bits.
 **
-** Invariants (under the mutex): from <= to; last claimed <= last attempted; where the last attempt
-** is below `to` it was claimed; whoever claims ahead has no offset at or above `ahead`.
+** Invariants (under the mutex): from <= to; last claimed <= last attempted; a last attempt below
+** `to` was claimed; a claimer that claims ahead has no offset at or above `ahead`.
 **
 ** Source: Apache Beam, OffsetRangeTracker (sdk.transforms.splittabledofn) 2.15 and 2.30.
 */
@@ -27,7 +27,7 @@ struct tr_offset_tracker {
   tr_offset_range range;
   int64_t attempted;
   int64_t claimed;
-  int64_t ahead; /* limit of the window that is out; INT64_MIN: there is none */
+  int64_t ahead; /* the limit of the open window; INT64_MIN: there is none */
   int has_attempted;
   int has_claimed;
 };
@@ -40,7 +40,7 @@ static tr_offset_tracker *of(tr_tracker *tracker) {
 
 /* ---- Where the tracker stands --------------------------------------------------------------- */
 
-/* The lowest offset that nobody has spoken for, at most the end. */
+/* The lowest offset that is neither attempted nor in a window, at most the end. */
 static int64_t frontier(const tr_offset_tracker *t) {
   int64_t next = t->range.from;
   if (t->has_attempted) {
@@ -165,10 +165,10 @@ void tr_offset_tracker_release_unused(tr_offset_tracker *t, tr_offset_window *wi
 
 /* ---- Where to split ------------------------------------------------------------------------- */
 
-/* The reference computes in decimal numbers of this many digits, rounded half to even. */
+/* The reference computes in decimal numbers of this many digits, rounding half to even. */
 #define DECIMAL_DIGITS 34
 
-/* A decimal number that is not negative: (whole + part / 10^scale), part < 10^scale. */
+/* A decimal number that is not negative: whole + part / 10^scale, part < 10^scale. */
 typedef struct decimal {
   unsigned_wide whole;
   unsigned_wide part;
@@ -195,8 +195,8 @@ static unsigned_wide drop_digits(unsigned_wide x, int digits) {
 }
 
 /*
-** width * fraction in 34 digits, and 1 if that is more. The fraction is below 1, so that with its
-** at most 17 digits the exact product is below 2^64 * 10^17: it fits.
+** width * fraction in 34 digits, but at least 1. The fraction is below 1 and has at most 17 digits,
+** so the exact product is below 2^64 * 10^17, which fits.
 */
 static decimal part_of(unsigned_wide width, double fraction) {
   const decimal one = {1, 0, 0};
@@ -213,17 +213,17 @@ static decimal part_of(unsigned_wide width, double fraction) {
     product = drop_digits(product, excess);
     scale -= excess;
   }
-  /* 35 digits behind the point make a number of 34 digits less than one. */
+  /* 34 digits with more than 34 of them behind the point: below one. */
   if (scale > DECIMAL_DIGITS) return one;
   unsigned_wide unit = power_of_ten(scale);
   return product < unit ? one : (decimal){product / unit, product % unit, scale};
 }
 
 /*
-** before + step in 34 digits, cut off towards zero. The result may lie above the line.
+** before + step in 34 digits, cut off towards zero. The result may be above the line.
 **
-** Only the fraction's carry is at stake: the sum keeps as many of its digits as the whole part
-** leaves room for, and rounding there may make a whole of 0.999...
+** Only a carry from the fraction matters. The sum keeps as many digits of the fraction as the whole
+** part leaves room for, and rounding there may make 0.999... a whole.
 */
 static wide sum_cut_off(wide before, decimal step) {
   wide whole = before + (wide)step.whole;
@@ -244,7 +244,7 @@ static wide sum_cut_off(wide before, decimal step) {
   return is_negative ? whole - 1 : whole + 1;
 }
 
-/* The position for a split at `fraction` of what is behind the frontier; at or above `to`: none. */
+/* The position of a split at `fraction` of what is behind the frontier. At or above `to`: none. */
 static wide split_position(const tr_offset_tracker *t, double fraction) {
   wide before = (wide)frontier(t) - 1, to = t->range.to;
   if (!(fraction < 1) || frontier(t) >= to) return to;
@@ -253,7 +253,9 @@ static wide split_position(const tr_offset_tracker *t, double fraction) {
 
 /* ---- Giving away ---------------------------------------------------------------------------- */
 
-/* Cuts the range at `at`, from <= at <= to: the tracker keeps [from, at), the rest is given. */
+/*
+** Cuts the range at `at`, from <= at <= to. The tracker keeps [from, at) and gives the rest away.
+*/
 static void cut(tr_offset_tracker *t, int64_t at, tr_restriction *residual) {
   *residual = (tr_restriction){.kind = TR_INTEGERS, .integers = {at, t->range.to}};
   t->range.to = at;
@@ -291,7 +293,7 @@ static tr_code checkpoint(tr_tracker *tracker, tr_restriction *residual, tr_erro
     code = tr_error_set(err, TR_INVALID_STATE,
                         "Can't checkpoint before any offset was successfully claimed");
   } else {
-    /* Behind what was claimed, whether or not a later attempt was refused. */
+    /* Behind what was claimed, even if a later attempt was refused. */
     int64_t at = t->has_claimed ? t->claimed + 1 : t->range.from;
     cut(t, t->ahead > at ? t->ahead : at, residual);
   }
@@ -375,7 +377,7 @@ static int last_attempted(tr_tracker *tracker, tr_buffer *key, int64_t *offset, 
   return has;
 }
 
-/* Appends `name` and the offset, or null where there is none. */
+/* Appends `name` and the offset; `null` if there is none. */
 static tr_code offset_member(const char *name, int64_t offset, int has_offset, tr_buffer *text,
                              tr_error *err) {
   if (!has_offset) return tr_buffer_printf(text, err, "%snull", name);

@@ -1,6 +1,6 @@
 /*
-** Restrictions: each question goes to the range of the kind at hand. Their text is read by a parser
-** for just the objects it may be, which is in restriction_text.c.
+** Restrictions. Each operation is passed to the range of the restriction's kind. The text is in
+** restriction_text.c.
 */
 #include "range/restriction.h"
 
@@ -49,7 +49,7 @@ static int is_below(const tr_buffer *a, const tr_buffer *b) {
   return tr_bytes_compare(tr_buffer_bytes(a), tr_buffer_bytes(b)) < 0;
 }
 
-/* The lower of two ends, where an empty one is the highest. */
+/* The lower of two ends. An empty end is the highest. */
 static const tr_buffer *lower_end(const tr_buffer *a, const tr_buffer *b) {
   if (a->size == 0) return b;
   if (b->size == 0) return a;
@@ -93,8 +93,8 @@ tr_code tr_restriction_intersect(tr_restriction *restriction, const tr_restricti
 }
 
 /*
-** Integers go over the number line of byte keys as eight big-endian bytes, counted from the range's
-** beginning.
+** For arithmetic an integer is a number of eight big-endian bytes, counted from the beginning of
+** the range.
 */
 #define INTEGER_BYTES 8
 
@@ -164,14 +164,14 @@ tr_code tr_restriction_fraction(const tr_restriction *restriction, tr_position p
 typedef tr_code emit_piece(void *context, const tr_restriction *piece, tr_error *err);
 
 /*
-** Makes pieces of the bounds as they come: each bound ends the piece that the one before began. A
-** bound that is not above the one before is passed over, so that no piece is empty.
+** Makes pieces of the bounds as they come: each bound ends the piece that the last one began. A
+** bound that is not above the last one is skipped, so that no piece is empty.
 */
 typedef struct piece_maker {
   emit_piece *emit;
   void *context;
   const tr_byte_key_range *whole;
-  tr_restriction piece; /* of bytes; its start is where the next piece begins */
+  tr_restriction piece; /* of bytes; its start is that of the next piece */
   int has_start;
 } piece_maker;
 
@@ -185,7 +185,7 @@ static tr_code take_bound(void *context, tr_bytes bound, tr_error *err) {
   piece_maker *maker = context;
   tr_buffer *start = &maker->piece.bytes.start;
   if (maker->has_start) {
-    /* The last bound is the end, which may be empty; it is left to split_bytes. */
+    /* The last bound is the end of the range, which may be empty. split_bytes handles it. */
     if (tr_bytes_compare(bound, tr_buffer_bytes(start)) <= 0) return TR_OK;
     if (tr_bytes_compare(bound, tr_buffer_bytes(&maker->whole->end)) == 0) return TR_OK;
     tr_code code = emit_up_to(maker, bound, err);
@@ -209,7 +209,7 @@ static tr_code split_integers(const tr_offset_range *range, int64_t count, emit_
   uint64_t width = tr_offset_range_width(range);
   uint64_t pieces = width < (uint64_t)count ? width : (uint64_t)count;
   if (pieces == 0) pieces = 1;
-  uint64_t left = width % pieces; /* so many pieces get one more */
+  uint64_t left = width % pieces; /* this many pieces are longer by one */
   tr_restriction piece = {.kind = TR_INTEGERS, .integers = {range->from, range->from}};
   for (uint64_t i = 0; i < pieces; i++) {
     uint64_t size = width / pieces + (i < left);

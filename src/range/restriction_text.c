@@ -1,10 +1,9 @@
 /*
-** The text of a restriction, written and read.
+** Writes and reads the text of a restriction.
 **
-** The reader is a small parser of JSON for the one shape that a restriction may have: an object of
-** two members whose names and types its kind fixes, and a claim (the table `members`). It reads
-** characters of strings one by one, so that an escape may stand anywhere, and keeps nothing but the
-** five values.
+** The reader is a small JSON parser for the shapes that a restriction can have: an object of two
+** members, whose names and types follow from its kind, and a claim (the table `members`). It reads
+** strings character by character, so that escapes may be anywhere, and keeps only the five values.
 */
 #include "range/restriction.h"
 
@@ -48,7 +47,7 @@ typedef struct parser {
 enum { CLAIM = 2 };
 
 /*
-** Where a member's value goes. The members of a restriction are all those of one kind; a claim may
+** Where the value of a member goes. A restriction has all members of one kind; only the claim may
 ** be left out.
 */
 static const struct {
@@ -64,7 +63,7 @@ static const struct {
 
 #define MEMBER_COUNT (sizeof members / sizeof *members)
 
-/* "restriction at byte 12: what"; `at` counts from 0. */
+/* "not a restriction, at byte 12: what"; `at` counts from 0. */
 static tr_code fail_at(parser *p, size_t at, const char *what) {
   return tr_error_set(p->err, TR_INVALID_ARGUMENT, "not a restriction, at byte %zu: %s", at, what);
 }
@@ -73,7 +72,7 @@ static tr_code fail(parser *p, const char *what) {
   return fail_at(p, p->at, p->at < p->text.size ? what : "the text ends here");
 }
 
-/* The character at hand, or -1 at the end. */
+/* The next character, or -1 at the end. */
 static int peek(const parser *p) {
   return p->at < p->text.size ? p->text.data[p->at] : -1;
 }
@@ -82,7 +81,7 @@ static void skip_blanks(parser *p) {
   while (peek(p) == ' ' || peek(p) == '\t' || peek(p) == '\n' || peek(p) == '\r') p->at++;
 }
 
-/* Passes blanks and then the character. */
+/* Skips blanks, and then the given character. */
 static tr_code expect(parser *p, char character, const char *what) {
   skip_blanks(p);
   if (peek(p) != character) return fail(p, what);
@@ -119,7 +118,7 @@ static tr_code read_escape(parser *p, int *character) {
   return TR_OK;
 }
 
-/* The next character of a string (a UTF-16 unit or a byte of UTF-8), or -1 behind its end. */
+/* Reads the next character of a string (a UTF-16 unit or a byte of UTF-8); -1 is its end. */
 static tr_code read_character(parser *p, int *character) {
   int c = peek(p);
   if (c < ' ') return fail(p, "a control character in a string");
@@ -129,14 +128,14 @@ static tr_code read_character(parser *p, int *character) {
   return TR_OK;
 }
 
-/* Reads a member's name; one that is too long to be known is cut. */
+/* Reads a member's name. A name that is longer than any known one is cut. */
 static tr_code read_name(parser *p, char name[NAME_SIZE]) {
   tr_code code = expect(p, '"', "a member's name must stand here");
   size_t length = 0;
   for (int character = 0; code == TR_OK && character >= 0;) {
     code = read_character(p, &character);
     if (code != TR_OK || character < 0 || length == NAME_SIZE - 1) continue;
-    /* A zero or what is not ASCII is in no name that we know. */
+    /* No known name has a zero byte or a character that is not ASCII. */
     name[length++] = (char)(character > 0 && character < 127 ? character : '?');
   }
   name[length] = '\0';
@@ -183,7 +182,7 @@ static tr_code read_integer(parser *p, int64_t *integer) {
   return TR_OK;
 }
 
-/* Reads `"name": value`; `*seen` is a bit for each member that was there before. */
+/* Reads `"name": value`. `*seen` has a bit for each member that was read before. */
 static tr_code read_member(parser *p, unsigned *seen) {
   skip_blanks(p);
   size_t at = p->at, i = 0;
@@ -206,7 +205,7 @@ static tr_code read_member(parser *p, unsigned *seen) {
   return fail_at(p, at, "a claim is 1 or more");
 }
 
-/* The kind of restriction that has just these members. */
+/* Finds the kind of restriction that has exactly these members. */
 static tr_code kind_of_members(parser *p, unsigned seen, tr_restriction_kind *kind) {
   unsigned of_kind[2] = {0, 0}, optional = 0;
   for (size_t i = 0; i < MEMBER_COUNT; i++) {

@@ -1,6 +1,6 @@
 /*
-** Sends each question to the tracker's class. The one thing decided here is which class a
-** restriction gets, and that a position of the wrong kind never reaches one.
+** Passes each call to the tracker's class. Two things are decided here: which class a restriction
+** gets, and that a position of the wrong kind never reaches a class.
 */
 #include "range/tracker.h"
 

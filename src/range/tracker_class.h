@@ -1,8 +1,8 @@
 /*
-** What a class of trackers gives to tracker.c: one function for each question of tracker.h, with
-** the same meaning, and positions and restrictions already known to be of its kind.
+** What a class of trackers provides to tracker.c: one function for each function of tracker.h, with
+** the same meaning. Positions and restrictions are already known to be of its kind.
 **
-** Only the files of the trackers include this. A class's struct begins with a tr_tracker.
+** Only the files of the trackers include this. The struct of a class begins with a tr_tracker.
 */
 #ifndef TR_RANGE_TRACKER_CLASS_H
 #define TR_RANGE_TRACKER_CLASS_H
