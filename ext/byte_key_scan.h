@@ -21,7 +21,7 @@ extern const tr_module_syntax scan_syntax;
 typedef struct scan_table {
   tr_scan_table scan; /* the ad hoc form has only host and db */
   int is_ad_hoc;
-  int is_broken;   /* the source is gone or no longer fits: the table can only be dropped */
+  int is_broken;   /* the source is gone or no longer fits; the table can still be dropped */
   tr_error reason; /* why it is broken */
 } scan_table;
 

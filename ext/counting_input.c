@@ -337,7 +337,7 @@ static int move(counting_cursor *cursor, int is_first) {
   int has_row = is_more(cursor, is_first);
   if (has_row && cursor->is_paced) has_row = tr_pacing_admit(&cursor->pacing, &err);
   if (cursor->tracker != NULL && (has_row == 1 || cursor->reader_cursor.rest.is_empty)) {
-    /* Even when no number is left, so that the reader claims the end. */
+    /* Called even when no number is left, so that the reader claims the end. */
     has_row = next_claimed(cursor, &err);
   } else if (has_row == 1 && cursor->list != NULL) {
     cursor->value = cursor->list[cursor->list_next++];

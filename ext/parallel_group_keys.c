@@ -177,7 +177,7 @@ static int look_up_key(tr_group_keys *keys, tr_key_look_up l, tr_bytes bound, ui
 }
 
 /*
-** The bound need not be a key and then may have no values to bind. The first key at or above it
+** The bound need not be a key, so it may have no values to bind. The first key at or above it
 ** serves as well.
 */
 int tr_group_keys_last(tr_group_keys *keys, tr_bytes below, tr_buffer *key, tr_error *err) {

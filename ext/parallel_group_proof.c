@@ -53,8 +53,8 @@ static const char *text_of(program *p, sqlite3_stmt *stmt, int column) {
 }
 
 /*
-** Why the source is not read from one end to the other, by the first line of the query plan. NULL
-** if it is.
+** The reason if SQLite does not read the source from one end to the other, by the first line of the
+** query plan. NULL: it does.
 */
 static const char *scan_defect(program *p, const char *sql) {
   const char *defect = "the query plan could not be read";

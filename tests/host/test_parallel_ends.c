@@ -177,8 +177,8 @@ static void closing_with_a_statement_left_leaves_nothing(void **state) {
     assert_int_equal(sqlite3_close_v2(db), SQLITE_OK);
     assert_int_equal(count_threads(), before);
     /*
-    ** SQLite compiles nothing for a closed connection, so a run that has not been compiled cannot
-    ** be now.
+    ** SQLite compiles nothing for a closed connection, so a run that has not begun cannot begin
+    ** now.
     */
     assert_int_equal(sqlite3_step(stmt), steps == 0 ? SQLITE_MISUSE : SQLITE_ROW);
     assert_int_equal(count_threads(), before);
