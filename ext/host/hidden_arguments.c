@@ -78,9 +78,9 @@ int tr_hidden_argument_is_missing(const sqlite3_index_info *info, int column) {
 }
 
 /*
-** Lacking the first argument costs a moderate factor: it hides how long a scan is, and a full scan
-** must not look cheaper than two look-ups. Each further one outweighs all before it and the rows of
-** any table.
+** Lacking the first argument costs a moderate factor. The estimates do not show how long a scan
+** without it is, but such a scan must not look cheaper than two look-ups. Each further argument
+** outweighs all before it and the rows of any table.
 */
 void tr_hidden_arguments_weigh(sqlite3_index_info *info, int first, int place, int count,
                                int required_count) {
@@ -117,7 +117,7 @@ tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value *
     if ((mask & 1 << i) == 0) continue;
     kept->values[i] = sqlite3_value_dup(*argv++);
     if (kept->values[i] == NULL) return tr_error_no_memory(err);
-    /* This converts the text to UTF-8 in place: nobody who looks at it later needs memory. */
+    /* Converts the text to UTF-8 in place now, so that reading it later needs no memory. */
     tr_value value = tr_value_of_sqlite(kept->values[i]);
     if (tr_value_lacks_bytes(&value)) return tr_error_no_memory(err);
     kept->hash = hash_argument(value, i, kept->hash);

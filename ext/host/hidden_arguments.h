@@ -3,7 +3,7 @@
 ** Any other comparison would compare with a column that is NULL, and silently give no rows, so it
 ** is an error.
 **
-** Thread-safety: pure but for SQLite's memory.
+** Thread-safety: pure except for SQLite's memory.
 */
 #ifndef TR_HOST_HIDDEN_ARGUMENTS_H
 #define TR_HOST_HIDDEN_ARGUMENTS_H
@@ -46,7 +46,7 @@ typedef struct tr_kept_arguments {
 */
 tr_code tr_kept_arguments_set(tr_kept_arguments *kept, int mask, sqlite3_value **argv,
                               tr_error *err);
-/* Whether those that `mask` has a bit for are what is kept, value by value and type by type, and nothing else is. */
+/* Whether the kept arguments are exactly those that `mask` has a bit for, in value and type. */
 int tr_kept_arguments_are(const tr_kept_arguments *kept, int mask, sqlite3_value **argv);
 void tr_kept_arguments_free(tr_kept_arguments *kept); /* Makes it all zero. */
 

@@ -23,10 +23,10 @@
 #include "range/byte_key_range.h"
 
 /*
-** The operators that can be passed on, for SQLITE_INDEX_CONSTRAINT_.... <>, IS NOT, IS NOT NULL,
-** LIKE and GLOB cannot: SQLite (also 3.53) offers them for the left table of an outer join from its
-** ON clause, where they remove no rows, and xBestIndex cannot tell. It offers `=`, `<` and their
-** like only where they must hold.
+** The operators that can be passed on, each for one of SQLite's constraint codes. <>, IS NOT, IS
+** NOT NULL, LIKE and GLOB cannot: SQLite (also 3.53) offers them for the left table of an outer
+** join from its ON clause, where they remove no rows, and xBestIndex cannot tell. It offers `=`,
+** `<` and their like only where they must hold.
 */
 typedef enum tr_operator {
   TR_EQ,

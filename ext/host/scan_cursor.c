@@ -290,7 +290,7 @@ static tr_code read_list(sqlite3 *db, sqlite3_value *list, tr_term *term, tr_err
     sqlite3_value *copy = sqlite3_value_dup(value);
     if (copy == NULL) return tr_error_no_memory(err);
     term->values[term->value_count++] = copy;
-    /* This converts the text to UTF-8 in place: nobody who looks at it later needs memory. */
+    /* Converts the text to UTF-8 in place now, so that reading it later needs no memory. */
     tr_value view = tr_value_of_sqlite(copy);
     if (tr_value_lacks_bytes(&view)) return tr_error_no_memory(err);
   }

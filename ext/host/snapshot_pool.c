@@ -397,7 +397,7 @@ static int try_to_begin(tr_snapshot_pool *pool, int count, snapshot_state state,
 
 /*
 ** Whether the caller may read what others have not committed (with a shared cache): 1, 0, -1. 1
-** also if an authorizer does not let it be asked.
+** also if an authorizer forbids the question.
 */
 static int reads_uncommitted(sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt = NULL;

@@ -1,5 +1,5 @@
 /*
-** Connections that read one of the caller's files for threads. All see the same snapshot of the
+** Connections with which threads read one of the caller's files. All see the same snapshot of the
 ** file as the caller.
 **
 ** A connection of the pool is READONLY and NOMUTEX, uses the same VFS and URI parameters as the

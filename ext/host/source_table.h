@@ -173,8 +173,8 @@ int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db);
 int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db);
 
 /*
-** Appends `"table"."column"`, or the rowid for -1. It is qualified because SQLite takes a quoted
-** name without a table for a string if there is no such column; so it is an error.
+** Appends `"table"."column"`, or the rowid for -1. A qualified name that is gone is an error; an
+** unqualified one in quotes SQLite would take for a string.
 */
 void tr_source_append_column(const tr_source_table *source, int column, sqlite3_str *sql);
 

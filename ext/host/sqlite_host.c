@@ -445,7 +445,8 @@ int tr_sqlite_code(const tr_error *err) {
 
 /*
 ** An interrupt is SQLITE_INTERRUPT almost everywhere. But if it comes inside sqlite3_declare_vtab,
-** only its text remains, and so it is in older releases when such a table is connected.
+** only its text remains. In older releases only the text remains also when such a table is
+** connected.
 */
 static int is_interrupt(sqlite3 *db, int rc) {
   if (rc == SQLITE_INTERRUPT) return 1;

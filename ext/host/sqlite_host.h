@@ -60,8 +60,8 @@ tr_code tr_host_set_state(tr_host *host, const void *owner, void *state, void (*
 
 /*
 ** Registers `count` functions, or one module with the host as its pAux. Returns a SQLite code. If
-** the connection already has the name, it is left alone and noted. For a function that is one of
-** the same name with the same number of arguments or with any number.
+** the connection already has the name, it is left alone and noted. For a function that means: the
+** same name with the same number of arguments or with any number.
 */
 int tr_host_register_functions(tr_host *host, const tr_function *functions, int count);
 int tr_host_register_module(tr_host *host, const char *name, const sqlite3_module *module);
@@ -112,7 +112,10 @@ tr_value tr_value_of_utf8(sqlite3_value *value);
 /* The same for a statement's column. */
 tr_value tr_value_of_column(sqlite3_stmt *stmt, int column);
 
-/* Whether two values are of one type and equal; 1 and 1.0 are not. Text by its bytes. 0 when out of memory. */
+/*
+** Whether two values have the same type and are equal, text byte by byte; 1 and 1.0 are not the
+** same. Also 0 if memory runs out.
+*/
 int tr_values_are_same(sqlite3_value *a, sqlite3_value *b);
 
 /*

@@ -612,14 +612,14 @@ static tr_code read_last_rowid(tr_statement_reader *reader, int64_t *rowid, tr_e
   return code;
 }
 
-/* The key that a statement's row begins with. */
+/* Copies the key that a statement's row begins with. */
 static tr_code copy_key(const tr_statement_reader *reader, sqlite3_stmt *stmt, tr_buffer *key,
                         tr_error *err) {
   tr_bytes bytes;
   sqlite3_value *values[TR_KEY_COLUMNS_MAX + 1];
   for (int i = 0; i < reader->first_output; i++) values[i] = sqlite3_column_value(stmt, i);
   tr_code code = tr_key_of_row(reader->source, reader->function, values, key, &bytes, err);
-  if (code != TR_OK || bytes.data == key->data) return code; /* it was made there */
+  if (code != TR_OK || bytes.data == key->data) return code; /* it is there already */
   return tr_buffer_set(key, bytes, err);
 }
 
@@ -634,8 +634,8 @@ int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buf
   int rc = sqlite3_step(stmt);
   int result = rc == SQLITE_ROW ? 1 : 0;
   /*
-  ** Before anything else is asked, for whatever is asked without a row puts its own error in the
-  ** place.
+  ** Read before anything else is called: without a row, every other call would replace the error by
+  ** its own.
   */
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     tr_error_of_sqlite(err, reader->db, rc);

@@ -22,7 +22,10 @@ static tr_code text_of(const tr_restriction *restriction, tr_buffer *text, tr_er
   return code;
 }
 
-/* An open tracker must be within the given restriction: the scan would give rows outside it. */
+/*
+** An open tracker must be within the given restriction. Else the scan would either give rows
+** outside the restriction, or leave rows of the tracker unread.
+*/
 static tr_code check_within(const tr_scan_request *request, const tr_restriction *current,
                             tr_error *err) {
   if (request->restriction == NULL) return TR_OK;

@@ -30,7 +30,7 @@ typedef struct tr_scan_limit {
 
 /* All zero is a scan that has not begun. */
 typedef struct tr_tracked_scan {
-  tr_named_tracker *named; /* with a name: a reference, which only this scan uses */
+  tr_named_tracker *named; /* with a name: a reference, taken for this scan */
   tr_reader reader;
   int is_reading; /* `reader` must be closed */
 
