@@ -15,7 +15,7 @@ typedef enum tr_code {
   TR_OK = 0,
   TR_INVALID_ARGUMENT, /* the call's arguments are wrong */
   TR_INVALID_STATE,    /* the arguments are fine, but not at this moment */
-  TR_NO_MEMORY,        /* an allocation failed; nothing is left half-done */
+  TR_NO_MEMORY,        /* memory or mutexes ran out; nothing is left half-done */
   TR_TOO_BIG,          /* over a documented limit */
   TR_OVERFLOW,         /* a result does not fit its type */
   TR_CORRUPT,          /* stored bytes are not what they claim to be */

@@ -1,5 +1,5 @@
 /*
-** The system's threads, mutexes and conditions, with its errors as ours.
+** Threads, mutexes and conditions of the system. Its errors become ours.
 */
 #include "base/thread.h"
 

@@ -1,7 +1,7 @@
 /*
-** Starts our own threads, and makes the mutexes and conditions that they meet at, so that each
-** failure is reported in one way. From then on these are the system's own: pthread_mutex_lock,
-** pthread_cond_wait, and pthread_mutex_destroy when nobody uses them any more.
+** Starts our own threads, and creates their mutexes and conditions, so that every failure is
+** reported in the same way. They are used and destroyed with the system's own functions:
+** pthread_mutex_lock, pthread_cond_wait, pthread_mutex_destroy.
 */
 #ifndef TR_BASE_THREAD_H
 #define TR_BASE_THREAD_H
@@ -16,10 +16,10 @@
 */
 int tr_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 
-/* TR_NO_MEMORY: the system has none left; there is nothing to destroy. */
+/* Creates a mutex. TR_NO_MEMORY: the system has none left, and there is nothing to destroy. */
 tr_code tr_mutex_init(pthread_mutex_t *mutex, tr_error *err);
 
-/* The same. Timed waits are until a time of CLOCK_MONOTONIC, which nobody can set. */
+/* The same for a condition. Timed waits use CLOCK_MONOTONIC, which nobody can set. */
 tr_code tr_condition_init(pthread_cond_t *condition, tr_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 **
 ** NULL < numbers < text < blob. INTEGER and REAL are compared exactly, also beyond 2^53. Equal
 ** numbers (1 and 1.0, 0.0 and -0.0) have equal keys. The key of a tuple is the keys of its values,
-** one after another: different tuples have different keys, and a tuple that is a prefix of another
+** one after another. Only equal tuples have the same key, and a tuple that is a prefix of another
 ** sorts first. The layout is in byte_key.c.
 **
 ** Distances are kept as far as bytes can keep them: keys of evenly spread numbers are evenly spread
@@ -50,10 +50,14 @@ int tr_byte_key_next(tr_bytes key, size_t *offset, tr_value *value, tr_buffer *s
 
 /*
 ** The same for bytes that need not be a whole key, such as a bound that was interpolated between
-** two keys. `*offset` moves only on 1. 1: a whole value, as above, in both `*low` and `*high`. 2:
-** the bytes from `*offset` on lie between the keys of values. Keys at or above them begin with a
-** value that is at least `*low`; keys below them begin with one that is at most `*high`. 3: they
-** lie above the keys of all values. 0: the end. -1: TR_NO_MEMORY.
+** two keys. `*offset` moves only on 1.
+**
+**   1   a whole value, as above, in both `*low` and `*high`
+**   2   the bytes from `*offset` on lie between the keys of values: keys at or above them begin
+**       with a value that is at least `*low`, keys below them with one that is at most `*high`
+**   3   they lie above the keys of all values
+**   0   the end
+**   -1  TR_NO_MEMORY
 */
 int tr_byte_key_next_bounds(tr_bytes key, size_t *offset, tr_value *low, tr_value *high,
                             tr_buffer *scratch, tr_error *err);

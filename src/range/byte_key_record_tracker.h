@@ -1,6 +1,6 @@
 /*
 ** The tracker of a bounded reader over byte keys. The reader asks for each record whether it may
-** return it; others split behind the last one. Other than in byte_key_tracker.h, several records
+** return it; others split behind the last one. Unlike in byte_key_tracker.h, several records
 ** may have the same key, and only *split points* (records at which another reader could begin) are
 ** bound to the range. The records after a split point go with it, even beyond the end.
 **

@@ -2,7 +2,9 @@
 ** A half-open range of 64-bit integers [from, to).
 **
 ** A plain value that owns nothing. Pure; thread-safe. Sizes are unsigned, because to - from of a
-** wide range does not fit an int64. Source: Apache Beam, OffsetRange (2.8 to 2.30).
+** wide range does not fit an int64.
+**
+** Source: Apache Beam, OffsetRange (2.8 to 2.30).
 */
 #ifndef TR_RANGE_OFFSET_RANGE_H
 #define TR_RANGE_OFFSET_RANGE_H

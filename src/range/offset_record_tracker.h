@@ -1,6 +1,6 @@
 /*
 ** The tracker of a bounded reader over integers. The reader asks for each record whether it may
-** return it; others split behind the last one. Other than in offset_tracker.h, records that are not
+** return it; others split behind the last one. Unlike in offset_tracker.h, records that are not
 ** *split points* go with the split point before them, even beyond the end.
 **
 ** Semantics: Beam's io.range OffsetRangeTracker, 2.2 to 2.30. A stop of 2^63-1 means "no end": then

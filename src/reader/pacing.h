@@ -12,8 +12,11 @@
 **
 ** Times are nanoseconds of a clock that the caller supplies. In production it is a monotonic clock,
 ** which a change of the wall clock does not affect. In tests it is a scripted one. Products are
-** exact (128 bits). Thread-safety: none; a pacing belongs to its reader's thread. Source: Apache
-** Beam, GenerateSequence.withRate, withMaxReadTime, withMaxNumRecords.
+** exact (128 bits).
+**
+** Thread-safety: none; a pacing belongs to its reader's thread.
+**
+** Source: Apache Beam, GenerateSequence.withRate, withMaxReadTime, withMaxNumRecords.
 */
 #ifndef TR_READER_PACING_H
 #define TR_READER_PACING_H

@@ -667,7 +667,7 @@ static tr_code deal_all(tr_worker_pool *pool, const tr_byte_key_range *range, tr
   return code;
 }
 
-/* Makes what threads meet at, all of it or nothing. */
+/* Creates the mutex and the conditions. On failure there is none of them. */
 static tr_code init_meeting(tr_worker_pool *pool, tr_error *err) {
   tr_code code = tr_mutex_init(&pool->mutex, err);
   if (code != TR_OK) return code;

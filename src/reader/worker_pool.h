@@ -20,8 +20,9 @@
 ** present piece at the latest. The pool returns the error of that first worker.
 **
 ** Thread-safety: step is for the worker's own thread; start, join and free are for the owner; any
-** thread may call the rest while the pool exists. No thread outlives join. Source: Apache Beam,
-** BoundedSource.BoundedReader.splitAtFraction and dynamic work rebalancing.
+** thread may call the rest while the pool exists. No thread outlives join.
+**
+** Source: Apache Beam, BoundedSource.BoundedReader.splitAtFraction and dynamic work rebalancing.
 */
 #ifndef TR_READER_WORKER_POOL_H
 #define TR_READER_WORKER_POOL_H
@@ -36,8 +37,8 @@ typedef struct tr_piece {
   uint64_t rows; /* out: rows that were read, of this piece or before, and not reported before */
   uint64_t work; /* out: rows that were looked at, if those are more */
   /*
-  ** out: the last row that was looked at, if that is beyond `to` or not as far; else empty.
-  ** Borrowed from the reader.
+  ** out: the key of the last row that was looked at, if that is beyond `to` or not as far; else
+  ** empty. Borrowed from the reader.
   */
   tr_bytes reached;
   int is_cut; /* out: `last` is the key of the last row that was read; the rest is unread */
@@ -95,7 +96,7 @@ tr_turn tr_worker_pool_step(tr_worker_pool *pool, int worker, uint64_t *rows);
 */
 int tr_worker_pool_start(tr_worker_pool *pool);
 
-/* Waits for all threads to end, at most so long. 1: they have ended. 0: not yet. */
+/* Waits for all threads to end, for at most `milliseconds`. 1: they have ended. 0: not yet. */
 int tr_worker_pool_wait(tr_worker_pool *pool, int milliseconds);
 
 /* Stops all workers. join then returns `reason`, unless a worker failed before. */
