@@ -234,12 +234,12 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
 }
 
 /*
-** The scan goes on in the newest cursor, if that is being opened in the place of this one.
+** Lets the newest cursor go on with the scan of the closed one, if it is opened in that one's place.
 **
-** SQLite before 3.48 opens the cursor of a correlated subquery, or of the recursive part of a WITH, anew for each run
-** of it. It calls xOpen, then xClose for the cursor that is in that place of the program, and only then counts the new
-** one in nRef. So when a cursor is closed and nRef has one less than are open, the newest is its
-** heir: the same place in the same run of the same statement. (Newer releases leave the cursor open.)
+** SQLite before 3.51 opens the cursor of a correlated subquery, or of the recursive part of a WITH, anew for each run
+** of it: it calls xOpen, then xClose for the cursor that is still in that place of the program, and only then counts
+** the new one in nRef. So where nRef is one short when a cursor is closed, the newest takes its place, in the same run
+** of the same statement, and can go on as if SQLite had left the cursor open, which newer releases do.
 */
 static void hand_over(group_vtab *vtab, group_cursor *closed) {
   int is_replaced = vtab->base.nRef == vtab->open_cursors - 1;

@@ -1,5 +1,5 @@
 /*
-** A grouping in a correlated subquery: SQLite up to 3.47 opens the table's cursor anew for each run of it. The
+** A grouping in a correlated subquery: SQLite before 3.51 opens the table's cursor anew for each run of it. The
 ** groups of the first runs must do for the rest of that statement's run, and for nothing else.
 **
 ** What is right is asked of a table `native`, which SQLite fills with its own groups.
@@ -125,10 +125,14 @@ static void append_subquery(sqlite3_str *sql, const char *outer, int depth) {
       {"(SELECT count(g%1$d.c) FROM n AS m LEFT JOIN @ AS g%1$d ON g%1$d.k = m.b WHERE ", ")"},
       {"(SELECT count(*) FROM (SELECT x FROM @ AS g%1$d UNION ALL SELECT c FROM @ AS g%1$d WHERE ",
        "))"},
+      {"(SELECT count(*) FROM n AS m RIGHT JOIN @ AS g%1$d ON g%1$d.k = m.a WHERE ", ")"},
+      {"(SELECT count(*) FROM n AS m FULL JOIN @ AS g%1$d ON g%1$d.k = m.b WHERE ", ")"},
   };
   static int last_group;
   char begin[200];
-  int form = (int)below(sizeof forms / sizeof *forms), group = ++last_group;
+  unsigned count = sizeof forms / sizeof *forms;
+  if (sqlite3_libversion_number() < 3039000) count -= 2; /* no RIGHT and FULL JOIN */
+  int form = (int)below(count), group = ++last_group;
   snprintf(begin, sizeof begin, forms[form].begin, group);
   sqlite3_str_appendall(sql, begin);
   append_condition(sql, group, outer, depth);
