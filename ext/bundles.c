@@ -267,34 +267,32 @@ static int bind(sqlite3_stmt *stmt, int first, const tr_bundle *bundle) {
   if (bundle->record.size > 0) values[RECORD] = tr_value_blob(tr_buffer_bytes(&bundle->record));
   int rc = SQLITE_OK;
   for (int i = 0; i < COLUMNS && rc == SQLITE_OK; i++) {
-    rc = bind_borrowed(stmt, first + i, &values[i]);
+    /* NULL is what a parameter is before it is bound. */
+    if (values[i].type != TR_NULL) rc = bind_borrowed(stmt, first + i, &values[i]);
   }
   return rc;
 }
 
-static tr_code write_by(tr_job *job, tr_job_sql sql, const tr_bundle *first,
-                        const tr_bundle *second, tr_error *err) {
+tr_code tr_bundles_write(tr_job *job, const tr_bundle *const *bundles, int count, tr_error *err) {
+  tr_job_sql sql = (tr_job_sql)(TR_BUNDLE_WRITE_ONE + count - 1);
   sqlite3_stmt *stmt;
   tr_code code = tr_job_statement(job, sql, &stmt, err);
+  int rc = SQLITE_OK;
   if (code != TR_OK) return code;
-  int rc = bind(stmt, 1, first);
-  if (rc == SQLITE_OK && second != NULL) rc = bind(stmt, COLUMNS + 1, second);
-  if (rc != SQLITE_OK) return tr_error_of_sqlite(err, job->db, rc);
+  for (int i = 0; i < count && rc == SQLITE_OK; i++) rc = bind(stmt, 1 + i * COLUMNS, bundles[i]);
+  if (rc != SQLITE_OK) {
+    sqlite3_clear_bindings(stmt);
+    return tr_error_of_sqlite(err, job->db, rc);
+  }
   int before = sqlite3_total_changes(job->db);
   code = tr_job_run(job, stmt, err);
-  if (code != TR_OK || sqlite3_total_changes(job->db) - before >= (second == NULL ? 1 : 2))
-    return code;
+  if (code != TR_OK || sqlite3_total_changes(job->db) - before >= count) return code;
   tr_job_forget_statement(job, sql);
   return tr_error_ignored(err, "a bundle was not written down");
 }
 
 tr_code tr_bundle_write(tr_job *job, const tr_bundle *bundle, tr_error *err) {
-  return write_by(job, TR_BUNDLE_WRITE_ONE, bundle, NULL, err);
-}
-
-tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
-                         tr_error *err) {
-  return write_by(job, TR_BUNDLE_WRITE_TWO, first, second, err);
+  return tr_bundles_write(job, &bundle, 1, err);
 }
 
 void tr_bundle_count(int64_t *counter) {
@@ -433,32 +431,20 @@ int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_erro
   return is_found;
 }
 
-tr_code tr_bundle_find_fresh(tr_job *job, tr_bundle *bundle, tr_error *err) {
-  sqlite3_stmt *stmt;
-  tr_error reason = {0};
-  tr_code code = tr_job_statement(job, TR_BUNDLE_FRESH, &stmt, err);
-  if (code != TR_OK) return code;
-  int is_found = tr_bundle_step(job, stmt, bundle, &reason);
-  if (is_found == 1) return TR_OK;
-  if (is_found == 0) return tr_error_ignored(err, "the bundles' states cannot be read");
-  if (err != NULL) *err = reason;
-  return reason.code;
-}
-
-tr_code tr_job_check_states(tr_job *job, tr_error *err) {
-  tr_bundle fresh = {0};
-  tr_code code = tr_bundle_find_fresh(job, &fresh, err);
-  tr_bundle_free(&fresh);
-  return code;
-}
-
 /* Whether a neighbour's bound, NULL where there is no neighbour, is that of the bundle, empty there. */
-static int is_border(sqlite3_stmt *stmt, int column, tr_bytes bound) {
-  sqlite3_value *value = sqlite3_column_value(stmt, column);
+static int is_border(sqlite3_value *value, tr_bytes bound) {
   if (sqlite3_value_type(value) == SQLITE_NULL) return bound.size == 0;
   const void *bytes = sqlite3_value_blob(value);
   tr_bytes neighbour = {bytes, (size_t)sqlite3_value_bytes(value)};
   return bound.size > 0 && tr_bytes_compare(neighbour, bound) == 0;
+}
+
+static tr_code refuse_borders(const tr_bundle *bundle, tr_error *err) {
+  return tr_bundle_error(
+      bundle,
+      "does not end where the next one begins, or does not begin where the one before "
+      "it ends: the job's table is damaged",
+      err);
 }
 
 tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *err) {
@@ -468,16 +454,66 @@ tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *
   if (code != TR_OK) return code;
   int has_row = tr_job_step(job, stmt, err);
   if (has_row < 0) return err->code;
-  int is_bordered = has_row == 1 && is_border(stmt, 0, start) &&
-                    is_border(stmt, 1, tr_buffer_bytes(&bundle->end));
+  int is_bordered = has_row == 1 && is_border(sqlite3_column_value(stmt, 0), start) &&
+                    is_border(sqlite3_column_value(stmt, 1), tr_buffer_bytes(&bundle->end));
   sqlite3_reset(stmt);
   sqlite3_clear_bindings(stmt);
-  if (is_bordered) return TR_OK;
-  return tr_bundle_error(
-      bundle,
-      "does not end where the next one begins, or does not begin where the one before "
-      "it ends: the job's table is damaged",
-      err);
+  return is_bordered ? TR_OK : refuse_borders(bundle, err);
+}
+
+/* Steps to the last bundle, and reads it. */
+static tr_code step_to_rest(tr_job *job, sqlite3_stmt **stmt, tr_bundle *rest, tr_error *err) {
+  tr_error reason = {0};
+  tr_code code = tr_job_statement(job, TR_BUNDLE_LAST, stmt, err);
+  if (code != TR_OK) return code;
+  int has_row = tr_job_step(job, *stmt, &reason);
+  if (has_row == 0) return tr_error_ignored(err, "the bundles cannot be read");
+  if (has_row < 0) {
+    if (err != NULL) *err = reason;
+    return reason.code;
+  }
+  code = tr_bundle_read(*stmt, rest, err);
+  return code == TR_OK && rest->end.size > 0 ? refuse_borders(rest, err) : code;
+}
+
+/* Steps on to the bundle before it. */
+static tr_code step_before_rest(tr_job *job, sqlite3_stmt *stmt, const tr_bundle *rest,
+                                tr_bytes start, tr_bundle *before, int *is_before, tr_error *err) {
+  tr_error reason = {0};
+  tr_bytes bound = tr_buffer_bytes(&rest->start);
+  int has_row = tr_job_step(job, stmt, &reason);
+  if (has_row < 0) {
+    if (err != NULL) *err = reason;
+    return reason.code;
+  }
+  if (has_row == 0) return bound.size == 0 ? TR_OK : refuse_borders(rest, err);
+  if (!is_border(sqlite3_column_value(stmt, END), bound)) return refuse_borders(rest, err);
+  *is_before = before != NULL && is_border(sqlite3_column_value(stmt, START), start);
+  return *is_before ? tr_bundle_read(stmt, before, err) : TR_OK;
+}
+
+tr_code tr_bundle_find_rest(tr_job *job, tr_bundle *rest, tr_error *err) {
+  sqlite3_stmt *stmt;
+  tr_code code = step_to_rest(job, &stmt, rest, err);
+  sqlite3_reset(stmt);
+  return code;
+}
+
+tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bundle *before,
+                            int *is_before, tr_error *err) {
+  sqlite3_stmt *stmt;
+  *is_before = 0;
+  tr_code code = step_to_rest(job, &stmt, rest, err);
+  if (code == TR_OK) code = step_before_rest(job, stmt, rest, start, before, is_before, err);
+  sqlite3_reset(stmt);
+  return code;
+}
+
+tr_code tr_job_check_states(tr_job *job, tr_error *err) {
+  tr_bundle rest = {0};
+  tr_code code = tr_bundle_find_rest(job, &rest, err);
+  tr_bundle_free(&rest);
+  return code;
 }
 
 /* The least rowid whose key is not below `bound`; 0: there is none. */
@@ -508,13 +544,26 @@ int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundl
   return tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) == 0;
 }
 
+/* The same, and in passing what lies behind all others; the bundle is often the one before that. */
+static int find_with_rest(tr_job *job, const tr_byte_key_range *range, tr_bundle *rest,
+                          tr_bundle *bundle, tr_error *err) {
+  int is_found;
+  tr_code code =
+      tr_bundle_find_last(job, rest, tr_buffer_bytes(&range->start), bundle, &is_found, err);
+  if (code != TR_OK) return -1;
+  if (!is_found) return tr_bundle_find(job, range, bundle, err);
+  return tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) == 0;
+}
+
 tr_code tr_bundle_find_any(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
                            tr_error *err) {
   tr_error reason = {0};
   tr_code code = tr_job_need_keys(job, call->function, err);
   if (code != TR_OK) return code;
   if (call->bundle->kind != TR_BYTES) return refuse(job, call, "is one of integers", err);
-  int is_found = tr_bundle_find(job, &call->bundle->bytes, bundle, &reason);
+  const tr_byte_key_range *range = &call->bundle->bytes;
+  int is_found = call->rest == NULL ? tr_bundle_find(job, range, bundle, &reason)
+                                    : find_with_rest(job, range, call->rest, bundle, &reason);
   if (is_found == 1) return TR_OK;
   if (is_found == 0) {
     return refuse(job, call,

@@ -68,9 +68,8 @@ tr_code tr_bundle_read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *
 /* Writes a bundle, in place of the one that began where it does, or as a new one. */
 tr_code tr_bundle_write(tr_job *job, const tr_bundle *bundle, tr_error *err);
 
-/* The same of two, in one statement: all or nothing. */
-tr_code tr_bundles_write(tr_job *job, const tr_bundle *first, const tr_bundle *second,
-                         tr_error *err);
+/* The same of up to three, in one statement: all or nothing. */
+tr_code tr_bundles_write(tr_job *job, const tr_bundle *const *bundles, int count, tr_error *err);
 
 /* What is wrong with a bundle, behind the name that errors give it: `bundle x'8000' is damaged`. TR_CORRUPT. */
 tr_code tr_bundle_error(const tr_bundle *bundle, const char *what, tr_error *err);
@@ -89,10 +88,17 @@ int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error 
 int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err);
 
 /*
-** Finds the range that was never counted. There always is one: where none is found the others that were not found may be
-** there as well, and that is the error. TR_HOST.
+** Finds the range that was never counted: the last, behind all others. There always is one: where it cannot be read the
+** others that were not found may be there as well, and that is the error. TR_HOST, TR_CORRUPT.
 */
-tr_code tr_bundle_find_fresh(tr_job *job, tr_bundle *bundle, tr_error *err);
+tr_code tr_bundle_find_rest(tr_job *job, tr_bundle *rest, tr_error *err);
+
+/*
+** The same, to claim from it: its borders are checked as by tr_bundle_check_borders. Where the bundle before it begins at
+** `start` that is read as well, and `*is_before` is 1. `before` NULL: not wanted.
+*/
+tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bundle *before,
+                            int *is_before, tr_error *err);
 
 /* Fails where it cannot be found. To be asked before it is said that there are no bundles of some state. */
 tr_code tr_job_check_states(tr_job *job, tr_error *err);
@@ -130,6 +136,7 @@ typedef struct tr_bundle_call {
   const char *function;
   tr_restriction *bundle;
   const tr_bytes *worker; /* NULL: the one that claimed on this connection */
+  tr_bundle *rest; /* NULL, or the range behind all others is read as well (tr_bundle_find_last) */
 } tr_bundle_call;
 
 /*
@@ -154,12 +161,21 @@ typedef struct tr_claim {
   tr_bytes worker;
   int64_t max_keys;
   double lease_seconds;
+  /* Of job_next; both NULL of a claim alone. */
+  const tr_bundle
+      *done;       /* has ended (tr_bundle_end): written down with what is claimed, or alone */
+  tr_bundle *rest; /* the range behind all others, as it was read in this call; taken over */
 } tr_claim;
 
 /* Claims a bundle: 1, `*bundle` is what was claimed; 0, none is free; -1. */
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err);
 
+/* Ends it as done, and notes how long it took; the bundle itself is still to be written. */
+tr_code tr_bundle_end(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                      tr_error *err);
+
+/* The same, and writes it. */
 tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
                        tr_error *err);
 /* `seconds` below 0: as long as the claim asked for. */

@@ -286,8 +286,10 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_TIME] = "UPDATE # SET keys_timed = ?1, seconds_timed = ?2",
     [TR_BUNDLE_EXPIRED] =
         /* An aggregate, for which SQLite need not sort: `start_key` is of the row with the least `until`. */
-    "SELECT start_key, min(until) FROM @ WHERE " LIVE "state = 'claimed' AND " EXPIRED,
-    [TR_BUNDLE_FRESH] = "SELECT $ FROM @ WHERE " LIVE "state = 'pending' AND keys IS NULL LIMIT 1",
+    "SELECT start_key, min(until) FROM @ WHERE " LIVE
+    "state = 'claimed' AND start_key IS NOT ?4 AND " EXPIRED,
+    /* The range that was never counted, and the bundle before it. */
+    [TR_BUNDLE_LAST] = "SELECT $ FROM @ ORDER BY start_key DESC LIMIT 2",
     [TR_BUNDLE_LARGEST] = "SELECT $ FROM @ WHERE " LIVE "state = 'pending' AND keys >= 0"
                           " ORDER BY keys DESC LIMIT 1",
     [TR_BUNDLE_OF_START] = "SELECT $ FROM @ WHERE start_key = ?1",
@@ -349,6 +351,7 @@ tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr
     switch (number) {
     case TR_BUNDLE_WRITE_ONE: append_write(job, 1, sql); break;
     case TR_BUNDLE_WRITE_TWO: append_write(job, 2, sql); break;
+    case TR_BUNDLE_WRITE_THREE: append_write(job, 3, sql); break;
     default: tr_job_append_sql(job, texts[number], sql);
     }
     tr_code code = tr_sql_prepare(job->db, sql, &job->statements[number], err);

@@ -24,33 +24,39 @@ enum { FIRST_KEYS = 100 };
 
 static int bind_moment(sqlite3_stmt *stmt, const tr_moment *now) {
   int rc = now->boot[0] == '\0' ? sqlite3_bind_null(stmt, 1)
-                                : sqlite3_bind_text(stmt, 1, now->boot, -1, SQLITE_TRANSIENT);
+                                : sqlite3_bind_text(stmt, 1, now->boot, -1, SQLITE_STATIC);
   if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 2, now->ticks);
   if (rc == SQLITE_OK) rc = sqlite3_bind_int64(stmt, 3, now->wall);
   return rc;
 }
 
-static int find_expired(tr_job *job, const tr_moment *now, tr_bundle *range, tr_error *err) {
+/* `done` is a bundle that has ended, where that is not written yet; or NULL. */
+static int find_expired(tr_job *job, const tr_moment *now, const tr_bundle *done, tr_bundle *range,
+                        tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_EXPIRED, &stmt, err) != TR_OK) return -1;
+  tr_value ended = done == NULL ? tr_value_null() : tr_value_blob(tr_buffer_bytes(&done->start));
   int rc = bind_moment(stmt, now);
-  if (rc == SQLITE_OK) {
-    int has_row = tr_job_step(job, stmt, err);
-    sqlite3_value *start = has_row == 1 ? sqlite3_column_value(stmt, 0) : NULL;
-    int is_found = has_row == 1 && sqlite3_value_type(start) != SQLITE_NULL;
-    tr_code code = is_found ? tr_bundle_read_bytes(start, &range->start, err) : TR_OK;
-    sqlite3_reset(stmt);
-    if (!is_found) return has_row < 0 ? -1 : 0;
-    return code == TR_OK ? tr_bundle_find_start(job, tr_buffer_bytes(&range->start), range, err)
-                         : -1;
+  if (rc == SQLITE_OK) rc = tr_bind_value(stmt, 4, &ended);
+  if (rc != SQLITE_OK) {
+    tr_error_of_sqlite(err, job->db, rc);
+    return -1;
   }
-  tr_error_of_sqlite(err, job->db, rc);
-  return -1;
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row != 1) return has_row;
+  sqlite3_value *start = sqlite3_column_value(stmt, 0);
+  int is_found = sqlite3_value_type(start) != SQLITE_NULL;
+  tr_code code = is_found ? tr_bundle_read_bytes(start, &range->start, err) : TR_OK;
+  sqlite3_reset(stmt);
+  sqlite3_clear_bindings(stmt);
+  if (!is_found) return 0;
+  return code == TR_OK ? tr_bundle_find_start(job, tr_buffer_bytes(&range->start), range, err) : -1;
 }
 
-static int find_pending(tr_job *job, tr_job_sql which, tr_bundle *range, tr_error *err) {
+/* The largest that came back. */
+static int find_largest(tr_job *job, tr_bundle *range, tr_error *err) {
   sqlite3_stmt *stmt;
-  if (tr_job_statement(job, which, &stmt, err) != TR_OK) return -1;
+  if (tr_job_statement(job, TR_BUNDLE_LARGEST, &stmt, err) != TR_OK) return -1;
   return tr_bundle_step(job, stmt, range, err);
 }
 
@@ -150,27 +156,45 @@ static tr_code cut(tr_job *job, tr_bundle *range, const tr_walk *w, tr_bundle *p
   return TR_OK;
 }
 
+/* What one claim has looked at so far, and not written. */
+typedef struct search {
+  const tr_bundle *done; /* as in tr_claim; NULL once it is written */
+  tr_bundle *rest;       /* the same; NULL once it was taken */
+  int skips_fresh;       /* the range without an end was found empty */
+  int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
+  int is_expired; /* the range that was found is one whose lease ran out */
+  int has_found;  /* a range; where it began: */
+  tr_buffer start;
+} search;
+
+/* What is done is written down before anything else is, if not with it. */
+static tr_code write_done(tr_job *job, search *s, tr_error *err) {
+  const tr_bundle *done = s->done;
+  s->done = NULL;
+  return done == NULL ? TR_OK : tr_bundle_write(job, done, err);
+}
+
 /* Takes the walked keys of `range`, which becomes the bundle, or is cut. */
 static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
-                    tr_bundle *range, tr_walk *w, tr_bundle *bundle, tr_error *err) {
+                    search *s, tr_bundle *range, tr_walk *w, tr_bundle *bundle, tr_error *err) {
   int is_whole = !w->has_more && range->end.size > 0;
-  tr_bundle *rest = NULL;
+  const tr_bundle *rows[3];
+  int count = 0;
   tr_code code = TR_OK;
   if (is_whole) {
     *bundle = *range;
     *range = (tr_bundle){0};
   } else {
     code = cut(job, range, w, bundle, err);
-    rest = range;
   }
   bundle->keys = w->count;
   if (code == TR_OK) code = lease_to(bundle, tr_jobs_new_lease(job->jobs), transaction, claim, err);
   if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
-  if (code == TR_OK) {
-    code =
-        rest == NULL ? tr_bundle_write(job, bundle, err) : tr_bundles_write(job, bundle, rest, err);
-  }
-  return code;
+  if (s->done != NULL) rows[count++] = s->done;
+  rows[count++] = bundle;
+  if (!is_whole) rows[count++] = range;
+  s->done = NULL;
+  return code == TR_OK ? tr_bundles_write(job, rows, count, err) : code;
 }
 
 /*
@@ -217,30 +241,36 @@ static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_b
 ** Tries to claim from one range: 1 `*bundle` is claimed, 0 there was no key in it, -1.
 */
 static int claim_from(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
-                      tr_bundle *range, tr_bundle *bundle, tr_error *err) {
+                      search *s, tr_bundle *range, tr_bundle *bundle, tr_error *err) {
   tr_walk w;
   int result = -1;
   tr_code code = tr_job_walk(job, range, keys_wanted(job, transaction, claim), &w, err);
   if (code == TR_OK) code = share_last_keys(job, transaction, claim, range, &w, err);
   if (code == TR_OK && w.count > 0) {
-    code = take(job, transaction, claim, range, &w, bundle, err);
+    code = take(job, transaction, claim, s, range, &w, bundle, err);
     if (code == TR_OK) result = 1;
   } else if (code == TR_OK) {
-    if (range->end.size > 0) code = finish_empty(job, transaction, range, err);
+    int is_written = range->end.size > 0;
+    if (is_written) code = write_done(job, s, err);
+    if (is_written && code == TR_OK) code = finish_empty(job, transaction, range, err);
     if (code == TR_OK) result = 0;
   }
   tr_walk_free(&w);
   return result;
 }
 
-/* What one claim has looked at so far. */
-typedef struct search {
-  int skips_fresh; /* the range without an end was found empty */
-  int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
-  int is_expired; /* the range that was found is one whose lease ran out */
-  int has_found;  /* a range; where it began: */
-  tr_buffer start;
-} search;
+/* The range behind all others, as it was read with the bundle that is done, or now. */
+static int find_fresh(tr_job *job, search *s, tr_bundle *range, tr_error *err) {
+  int is_before;
+  if (s->rest == NULL) {
+    const tr_bytes none = {0};
+    return tr_bundle_find_last(job, range, none, NULL, &is_before, err) == TR_OK ? 1 : -1;
+  }
+  *range = *s->rest;
+  *s->rest = (tr_bundle){0};
+  s->rest = NULL;
+  return 1;
+}
 
 /*
 ** Finds the next range to claim from. What was lost comes first; but a claim needs one bundle, and after a
@@ -249,15 +279,15 @@ typedef struct search {
 */
 static int find_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *range,
                       tr_error *err) {
-  int is_found = s->given_up == 0 ? find_expired(job, now, range, err) : 0;
+  int is_found = s->given_up == 0 ? find_expired(job, now, s->done, range, err) : 0;
   s->is_expired = is_found == 1;
-  if (is_found == 0 && !s->skips_fresh) is_found = find_pending(job, TR_BUNDLE_FRESH, range, err);
-  if (is_found == 0) is_found = find_pending(job, TR_BUNDLE_LARGEST, range, err);
+  if (is_found == 0 && !s->skips_fresh) return find_fresh(job, s, range, err);
+  if (is_found == 0) is_found = find_largest(job, range, err);
   if (is_found == 0 && s->given_up > 0) {
-    is_found = find_expired(job, now, range, err);
+    is_found = find_expired(job, now, s->done, range, err);
     s->is_expired = is_found == 1;
   }
-  if (is_found == 0 && !s->skips_fresh && tr_job_check_states(job, err) != TR_OK) return -1;
+  if (is_found == 1 && tr_bundle_check_borders(job, range, err) != TR_OK) return -1;
   return is_found;
 }
 
@@ -281,26 +311,27 @@ static int find_next_range(tr_job *job, const tr_moment *now, search *s, tr_bund
 
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err) {
-  search s = {0};
+  search s = {.done = claim->done, .rest = claim->rest};
   int result = 0;
   if (tr_job_need_keys(job, claim->function, err) != TR_OK) return -1;
   for (int is_found = 1; is_found == 1 && result == 0;) {
     tr_bundle range = {0};
     int may_be_claimed = 1;
     is_found = find_next_range(job, &transaction->now, &s, &range, err);
-    if (is_found == 1 && tr_bundle_check_borders(job, &range, err) != TR_OK) is_found = -1;
     if (is_found == 1 && range.keys < 0) s.skips_fresh = 1;
     if (is_found == 1 && s.is_expired) {
-      may_be_claimed = count_expiry(job, transaction, &range, err);
+      if (write_done(job, &s, err) != TR_OK) is_found = -1;
+      if (is_found == 1) may_be_claimed = count_expiry(job, transaction, &range, err);
       if (may_be_claimed == 0) s.given_up++;
     }
     if (is_found < 0 || may_be_claimed < 0) {
       result = -1;
     } else if (is_found == 1 && may_be_claimed == 1) {
-      result = claim_from(job, transaction, claim, &range, bundle, err);
+      result = claim_from(job, transaction, claim, &s, &range, bundle, err);
     }
     tr_bundle_free(&range);
   }
+  if (result == 0 && write_done(job, &s, err) != TR_OK) result = -1;
   tr_buffer_free(&s.start);
   return result;
 }

@@ -23,15 +23,20 @@ static tr_code note_time(tr_job *job, const tr_job_transaction *transaction, int
   return rc == SQLITE_OK ? tr_job_run(job, stmt, err) : tr_error_of_sqlite(err, job->db, rc);
 }
 
-tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
-                       tr_error *err) {
+tr_code tr_bundle_end(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                      tr_error *err) {
   bundle->seconds = tr_seconds_since(&transaction->now, bundle->boot, bundle->since);
   bundle->state = TR_BUNDLE_DONE;
   bundle->finished_at = transaction->now.wall;
   bundle->lease = 0;
   bundle->has_message = 0;
-  tr_code code = tr_bundle_write(job, bundle, err);
-  return code == TR_OK ? note_time(job, transaction, bundle->keys, bundle->seconds, err) : code;
+  return note_time(job, transaction, bundle->keys, bundle->seconds, err);
+}
+
+tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
+                       tr_error *err) {
+  tr_code code = tr_bundle_end(job, transaction, bundle, err);
+  return code == TR_OK ? tr_bundle_write(job, bundle, err) : code;
 }
 
 tr_code tr_bundle_heartbeat(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
@@ -132,7 +137,8 @@ static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bu
     bundle->failures = second.failures = job->max_attempts - 1;
     tr_bundle_let_go(bundle);
     *is_halved = 1;
-    if (code == TR_OK) code = tr_bundles_write(job, bundle, &second, err);
+    const tr_bundle *halves[] = {bundle, &second};
+    if (code == TR_OK) code = tr_bundles_write(job, halves, 2, err);
   } else if (code == TR_OK) {
     bundle->keys = keys;
     bundle->finished_at = transaction->now.wall;

@@ -90,29 +90,33 @@ static tr_code read_claim(const char *function, int argc, sqlite3_value **argv, 
   return code;
 }
 
-/* Marks what the worker has done, before it claims the next; how long that took counts for the next one. */
+/* Ends what the worker has done, before it claims the next; how long that took counts for the next one. */
 static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim,
-                          tr_restriction *restriction, tr_error *err) {
-  tr_bundle bundle = {0};
-  tr_bundle_call named = {claim->function, restriction, &claim->worker};
-  tr_code code = tr_bundle_find_own(job, &named, &bundle, err);
-  if (code == TR_OK) code = tr_bundle_done(job, transaction, &bundle, err);
+                          tr_restriction *restriction, tr_bundle *bundle, tr_error *err) {
+  tr_bundle_call named = {claim->function, restriction, &claim->worker, claim->rest};
+  tr_code code = tr_bundle_find_own(job, &named, bundle, err);
+  if (code == TR_OK) code = tr_bundle_end(job, transaction, bundle, err);
   if (code == TR_OK && job->target_seconds > 0) {
     code = tr_job_look(job, claim->function, transaction, err);
   }
-  tr_bundle_free(&bundle);
   return code;
 }
 
 /* `done` is the bundle that the worker has done, or NULL. Both happen, or neither. */
-static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim,
+static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, tr_claim *claim,
                             tr_restriction *done, sqlite3_context *context, tr_error *err) {
   tr_bundle bundle = {0};
+  tr_bundle ended = {0};
+  tr_bundle rest = {0};
   tr_buffer text = {0};
   tr_error reason = {0};
   tr_code code = TR_OK;
   int is_claimed = 0;
-  if (done != NULL) code = end_bundle(job, transaction, claim, done, &reason);
+  if (done != NULL) {
+    claim->done = &ended;
+    claim->rest = &rest;
+    code = end_bundle(job, transaction, claim, done, &ended, &reason);
+  }
   if (code == TR_OK) is_claimed = tr_job_claim(job, transaction, claim, &bundle, &reason);
   if (is_claimed < 0) code = reason.code;
   if (is_claimed == 1) code = tr_bundle_restriction(&bundle, transaction, &text, &reason);
@@ -121,6 +125,8 @@ static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, const 
   if (code == TR_OK && is_claimed == 1) tr_result_json(context, &text);
   tr_buffer_free(&text);
   tr_bundle_free(&bundle);
+  tr_bundle_free(&ended);
+  tr_bundle_free(&rest);
   return code;
 }
 
@@ -268,7 +274,7 @@ static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) 
     code = tr_argument_text(f->name, "worker", argv[f->worker_at], &worker, &err);
   }
   if (code == TR_OK) code = begin(context, f->name, argv[0], &job, &transaction, &err);
-  tr_bundle_call named = {f->name, &restriction, names_worker ? &worker : NULL};
+  tr_bundle_call named = {f->name, &restriction, names_worker ? &worker : NULL, NULL};
   if (code == TR_OK) code = run_on_bundle(f, job, &transaction, &named, &given, context, &err);
   if (code != TR_OK) tr_result_error(context, f->name, &err);
   tr_restriction_free(&restriction);
@@ -286,7 +292,7 @@ static tr_code retry_all(tr_job *job, int64_t *count, tr_error *err) {
 
 static tr_code retry_one(tr_job *job, tr_restriction *restriction, int64_t *count, tr_error *err) {
   tr_bundle bundle = {0};
-  tr_bundle_call named = {"job_retry", restriction, NULL};
+  tr_bundle_call named = {"job_retry", restriction, NULL, NULL};
   tr_code code = tr_bundle_find_failed(job, &named, &bundle, err);
   if (code == TR_OK) {
     bundle.state = TR_BUNDLE_PENDING;

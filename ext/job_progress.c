@@ -163,7 +163,7 @@ static tr_code count_remaining(tr_job *job, const char *function, progress *p, t
   tr_buffer last = {0};
   tr_error reason = {0};
   tr_code code = tr_job_need_keys(job, function, err);
-  if (code == TR_OK) code = tr_bundle_find_fresh(job, &range, err);
+  if (code == TR_OK) code = tr_bundle_find_rest(job, &range, err);
   if (code == TR_OK) {
     code = tr_job_count_keys(job, tr_buffer_bytes(&range.start), tr_buffer_bytes(&range.end),
                              COUNT_AT_MOST, &p->remaining, &last, err);

@@ -47,7 +47,7 @@ static tr_code append_runs(const tr_job *job, const tr_bundle *bundle, tr_row_li
 static tr_code fill_from(tr_job *job, tr_restriction *restriction, tr_row_list *rows,
                          tr_error *err) {
   tr_bundle bundle = {0};
-  tr_bundle_call named = {function, restriction, NULL};
+  tr_bundle_call named = {function, restriction, NULL, NULL};
   tr_code code = tr_bundle_find_any(job, &named, &bundle, err);
   if (code == TR_OK && job->source.key.form != TR_KEY_ROWID) {
     code = tr_error_set(err, TR_INVALID_STATE, "%s: the key of job %s is %s, and not the rowid",

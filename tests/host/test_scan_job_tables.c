@@ -387,7 +387,7 @@ static void damage_is_reported_and_can_be_dropped(void **state) {
   database_must(
       db, "CREATE TABLE t(id INTEGER PRIMARY KEY); CREATE VIRTUAL TABLE job USING scan_job(t);"
           "UPDATE job_bundles SET state = 'lost'");
-  assert_refused(database_text(db, "SELECT job_claim('job', 'w')"), "states cannot be read");
+  assert_refused(database_text(db, "SELECT job_claim('job', 'w')"), "which there is not");
   if (sqlite3_libversion_number() >= 3044000) {
     assert_string_equal(database_text(db, "PRAGMA integrity_check"),
                         "scan_job main.job: bundle x'' has the state 'lost', which there is not");
