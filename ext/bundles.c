@@ -193,6 +193,14 @@ static tr_code check_range(const tr_bundle *bundle, tr_error *err) {
   return TR_OK;
 }
 
+/* Of another machine's boot, whose name is longer, the beginning. */
+static void read_boot(sqlite3_value *value, char boot[TR_BOOT_NAME_SIZE]) {
+  const char *text = is_null(value) ? NULL : (const char *)sqlite3_value_text(value);
+  size_t size = text == NULL ? 0 : strnlen(text, TR_BOOT_NAME_SIZE - 1);
+  if (size > 0) memcpy(boot, text, size);
+  boot[size] = '\0';
+}
+
 tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
   row_values values;
   for (int i = 0; i < COLUMNS; i++) values[i] = sqlite3_column_value(stmt, i);
@@ -208,8 +216,7 @@ tr_code tr_bundle_read(sqlite3_stmt *stmt, tr_bundle *bundle, tr_error *err) {
   bundle->finished_at = sqlite3_value_int64(values[FINISHED_AT]);
   bundle->seconds = is_null(values[SECONDS]) ? -1 : sqlite3_value_double(values[SECONDS]);
   bundle->has_message = !is_null(values[MESSAGE]);
-  const char *boot = is_null(values[BOOT]) ? NULL : (const char *)sqlite3_value_text(values[BOOT]);
-  sqlite3_snprintf(sizeof bundle->boot, bundle->boot, "%s", boot == NULL ? "" : boot);
+  read_boot(values[BOOT], bundle->boot);
   tr_code code = tr_bundle_read_bytes(values[START], &bundle->start, err);
   if (code == TR_OK) code = read_state(values[STATE], bundle, err);
   if (code == TR_OK) code = check_columns(values, bundle, err);

@@ -270,7 +270,7 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 
 static const char *const texts[TR_JOB_STATEMENTS] = {
     /* Of which it is only asked whether SQLite has prepared it anew, see job_transaction.c. */
-    [TR_JOB_NOTHING] = "SELECT 1",
+    [TR_JOB_NOTHING] = "SELECT 1 WHERE 0",
     [TR_JOB_BEGIN] = "BEGIN",
     [TR_JOB_COMMIT] = "COMMIT",
     [TR_JOB_ROLLBACK] = "ROLLBACK",

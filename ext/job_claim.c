@@ -35,9 +35,11 @@ static int find_expired(tr_job *job, const tr_moment *now, const tr_bundle *done
                         tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_EXPIRED, &stmt, err) != TR_OK) return -1;
-  tr_value ended = done == NULL ? tr_value_null() : tr_value_blob(tr_buffer_bytes(&done->start));
   int rc = bind_moment(stmt, now);
-  if (rc == SQLITE_OK) rc = tr_bind_value(stmt, 4, &ended);
+  if (rc == SQLITE_OK && done != NULL) {
+    rc = sqlite3_bind_blob(stmt, 4, done->start.size == 0 ? "" : (const char *)done->start.data,
+                           (int)done->start.size, SQLITE_STATIC);
+  }
   if (rc != SQLITE_OK) {
     tr_error_of_sqlite(err, job->db, rc);
     return -1;

@@ -261,11 +261,11 @@ tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
   if (job->has_source && job->has_current_source) return TR_OK;
   int is_known = is_current(job, function, &reason);
   /* What was read of it is true, and may be less than all: see whether there is more. */
-  if (is_known == 1 && !can_be_read(job, &job->source, function, &reason)) is_known = 0;
-  tr_code code = is_known == 1   ? TR_OK
-                 : is_known == 0 ? read_source_again(job, function, &reason)
-                                 : reason.code;
-  if (code == TR_OK) code = check_connected(job, function, &reason);
+  int is_readable = is_known == 1 && can_be_read(job, &job->source, function, &reason);
+  tr_code code = is_known < 0  ? reason.code
+                 : is_readable ? TR_OK
+                               : read_source_again(job, function, &reason);
+  if (code == TR_OK && !is_readable) code = check_connected(job, function, &reason);
   if (code != TR_OK && err != NULL) *err = reason;
   job->has_current_source = code == TR_OK && job->is_in_call;
   return code;

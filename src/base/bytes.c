@@ -55,16 +55,22 @@ tr_code tr_buffer_append_text(tr_buffer *buffer, const char *text, tr_error *err
 
 tr_code tr_buffer_printf(tr_buffer *buffer, tr_error *err, const char *format, ...) {
   va_list arguments, again;
+  size_t room = buffer->capacity - buffer->size;
+  char *end = room == 0 ? NULL : (char *)buffer->data + buffer->size;
   va_start(arguments, format);
   va_copy(again, arguments);
-  int length = vsnprintf(NULL, 0, format, arguments);
+  int length = vsnprintf(end, room, format, arguments);
   va_end(arguments);
-  tr_code code = length < 0 ? tr_error_set(err, TR_INVALID_ARGUMENT, "bad format")
-                            : tr_buffer_reserve(buffer, (size_t)length + 1, err);
-  if (code == TR_OK) {
-    vsnprintf((char *)buffer->data + buffer->size, (size_t)length + 1, format, again);
-    buffer->size += (size_t)length;
+  tr_code code = TR_OK;
+  if (length < 0) {
+    code = tr_error_set(err, TR_INVALID_ARGUMENT, "bad format");
+  } else if ((size_t)length >= room) {
+    code = tr_buffer_reserve(buffer, (size_t)length + 1, err);
+    if (code == TR_OK) {
+      vsnprintf((char *)buffer->data + buffer->size, (size_t)length + 1, format, again);
+    }
   }
+  if (code == TR_OK) buffer->size += (size_t)length;
   va_end(again);
   return code;
 }

@@ -16,7 +16,9 @@ tr_code tr_restriction_text(const tr_restriction *restriction, tr_buffer *text, 
                             (long long)restriction->integers.to);
   }
   size_t before = text->size;
-  tr_code code = tr_buffer_append_text(text, "{\"start\":\"", err);
+  /* For all of a usual one at once. */
+  tr_code code = tr_buffer_reserve(text, 100, err);
+  if (code == TR_OK) code = tr_buffer_append_text(text, "{\"start\":\"", err);
   if (code == TR_OK) {
     code = tr_buffer_append_hex(text, tr_buffer_bytes(&restriction->bytes.start), err);
   }
