@@ -470,7 +470,7 @@ tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *
 
 /* Steps to the last bundle, and reads it. */
 static tr_code step_to_rest(tr_job *job, sqlite3_stmt **stmt, tr_bundle *rest, tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   tr_code code = tr_job_statement(job, TR_BUNDLE_LAST, stmt, err);
   if (code != TR_OK) return code;
   int has_row = tr_job_step(job, *stmt, &reason);
@@ -486,7 +486,7 @@ static tr_code step_to_rest(tr_job *job, sqlite3_stmt **stmt, tr_bundle *rest, t
 /* Steps on to the bundle before it. */
 static tr_code step_before_rest(tr_job *job, sqlite3_stmt *stmt, const tr_bundle *rest,
                                 tr_bytes start, tr_bundle *before, int *is_before, tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   tr_bytes bound = tr_buffer_bytes(&rest->start);
   int has_row = tr_job_step(job, stmt, &reason);
   if (has_row < 0) {
@@ -564,7 +564,7 @@ static int find_with_rest(tr_job *job, const tr_byte_key_range *range, tr_bundle
 
 tr_code tr_bundle_find_any(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
                            tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   tr_code code = tr_job_need_keys(job, call->function, err);
   if (code != TR_OK) return code;
   if (call->bundle->kind != TR_BYTES) return refuse(job, call, "is one of integers", err);

@@ -214,7 +214,7 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
   char *given = NULL;
   char *name = NULL;
   char *schema = NULL;
-  tr_error reason = {0};
+  tr_error reason;
   *job = NULL;
   tr_code code = tr_argument_text(function, "job", value, &text, err);
   if (code != TR_OK) return code;
@@ -374,26 +374,24 @@ void tr_job_forget_spoilt(tr_job *job, const tr_error *err) {
   if (is_refused) tr_job_forget_source(job);
 }
 
+/* Ends a statement that gave no row. */
+static tr_code end_statement(tr_job *job, sqlite3_stmt *stmt, int rc, tr_error *err) {
+  tr_code code = rc == SQLITE_DONE ? TR_OK : tr_error_of_sqlite(err, job->db, rc);
+  sqlite3_reset(stmt);
+  sqlite3_clear_bindings(stmt);
+  return code;
+}
+
 int tr_job_step(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {
   int rc = sqlite3_step(stmt);
   if (rc == SQLITE_ROW) return 1;
-  int result = 0;
-  if (rc != SQLITE_DONE) {
-    tr_error_of_sqlite(err, job->db, rc);
-    result = -1;
-  }
-  sqlite3_reset(stmt);
-  sqlite3_clear_bindings(stmt);
-  return result;
+  return end_statement(job, stmt, rc, err) == TR_OK ? 0 : -1;
 }
 
 tr_code tr_job_run(tr_job *job, sqlite3_stmt *stmt, tr_error *err) {
-  tr_error reason = {0};
-  int has_row;
-  while ((has_row = tr_job_step(job, stmt, &reason)) == 1) continue;
-  if (has_row == 0) return TR_OK;
-  if (err != NULL) *err = reason;
-  return reason.code;
+  int rc;
+  while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) continue;
+  return end_statement(job, stmt, rc, err);
 }
 
 tr_code tr_job_do(tr_job *job, tr_job_sql sql, tr_error *err) {
@@ -406,7 +404,7 @@ tr_code tr_job_do(tr_job *job, tr_job_sql sql, tr_error *err) {
 
 /* Reads the job's row. The texts are borrowed until the statement is reset. */
 static tr_code read_row(tr_job *job, const char *function, sqlite3_stmt **stmt, tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   tr_code code = tr_job_statement(job, TR_JOB_READ, stmt, err);
   if (code != TR_OK) return code;
   int has_row = tr_job_step(job, *stmt, &reason);

@@ -109,7 +109,7 @@ static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, tr_cla
   tr_bundle ended = {0};
   tr_bundle rest = {0};
   tr_buffer text = {0};
-  tr_error reason = {0};
+  tr_error reason;
   tr_code code = TR_OK;
   int is_claimed = 0;
   if (done != NULL) {

@@ -184,7 +184,7 @@ static tr_code check_key(const tr_job *job, const char *function, const tr_sourc
 }
 
 static tr_code read_source_again(tr_job *job, const char *function, tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   tr_job_forget_source(job);
   tr_code code = read_source(job, function, &job->source, &reason);
   job->has_source = code == TR_OK;
@@ -257,7 +257,7 @@ static int is_current(tr_job *job, const char *function, tr_error *err) {
 }
 
 tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   if (job->has_source && job->has_current_source) return TR_OK;
   int is_known = is_current(job, function, &reason);
   /* What was read of it is true, and may be less than all: see whether there is more. */

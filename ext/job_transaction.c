@@ -150,7 +150,7 @@ static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction 
 ** or has done everything before it was stopped; a RELEASE the same.
 */
 static tr_code keep(tr_job *job, const tr_job_transaction *transaction, tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   if (transaction->scope == TR_SCOPE_STATEMENT) return TR_OK;
   tr_code code =
       tr_job_do(job, transaction->scope == TR_SCOPE_OWN ? TR_JOB_COMMIT : TR_JOB_RELEASE, &reason);

@@ -112,7 +112,7 @@ static int walk_short_way(tr_job *job, const tr_bundle *range, int64_t limit, tr
 
 static tr_code walk_each(tr_job *job, const tr_bundle *range, int64_t limit, tr_walk *w,
                          tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   tr_position position;
   tr_code code = tr_statement_reader_open(job->keys, tr_buffer_bytes(&range->start),
                                           tr_buffer_bytes(&range->end), err);
@@ -136,7 +136,7 @@ static tr_code walk_each(tr_job *job, const tr_bundle *range, int64_t limit, tr_
 
 tr_code tr_job_walk(tr_job *job, const tr_bundle *range, int64_t limit, tr_walk *w, tr_error *err) {
   const tr_walk nothing = {.record = {.is_rowid = job->source.key.form == TR_KEY_ROWID}};
-  tr_error reason = {0};
+  tr_error reason;
   *w = nothing;
   int is_walked = walk_short_way(job, range, limit, w, &reason);
   if (is_walked < 0 && err != NULL) *err = reason;
@@ -148,7 +148,7 @@ tr_code tr_job_walk(tr_job *job, const tr_bundle *range, int64_t limit, tr_walk 
 
 tr_code tr_job_count_keys(tr_job *job, tr_bytes start, tr_bytes end, int64_t limit, int64_t *count,
                           tr_buffer *last, tr_error *err) {
-  tr_error reason = {0};
+  tr_error reason;
   tr_position position;
   int has_key = 0;
   *count = 0;
