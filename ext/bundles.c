@@ -193,7 +193,7 @@ static tr_code check_range(const tr_bundle *bundle, tr_error *err) {
   return TR_OK;
 }
 
-/* Of another machine's boot, whose name is longer, the beginning. */
+/* Copies the name of a boot, as much of it as fits: another machine's may be longer. */
 static void read_boot(sqlite3_value *value, char boot[TR_BOOT_NAME_SIZE]) {
   const char *text = is_null(value) ? NULL : (const char *)sqlite3_value_text(value);
   size_t size = text == NULL ? 0 : strnlen(text, TR_BOOT_NAME_SIZE - 1);
@@ -274,7 +274,7 @@ static int bind(sqlite3_stmt *stmt, int first, const tr_bundle *bundle) {
   if (bundle->record.size > 0) values[RECORD] = tr_value_blob(tr_buffer_bytes(&bundle->record));
   int rc = SQLITE_OK;
   for (int i = 0; i < COLUMNS && rc == SQLITE_OK; i++) {
-    /* NULL is what a parameter is before it is bound. */
+    /* A parameter that is not bound is NULL. */
     if (values[i].type != TR_NULL) rc = bind_borrowed(stmt, first + i, &values[i]);
   }
   return rc;
@@ -468,7 +468,7 @@ tr_code tr_bundle_check_borders(tr_job *job, const tr_bundle *bundle, tr_error *
   return is_bordered ? TR_OK : refuse_borders(bundle, err);
 }
 
-/* Steps to the last bundle, and reads it. */
+/* Steps to the last bundle, which must be the one without an end, and reads it. */
 static tr_code step_to_rest(tr_job *job, sqlite3_stmt **stmt, tr_bundle *rest, tr_error *err) {
   tr_error reason;
   tr_code code = tr_job_statement(job, TR_BUNDLE_LAST, stmt, err);
@@ -483,7 +483,10 @@ static tr_code step_to_rest(tr_job *job, sqlite3_stmt **stmt, tr_bundle *rest, t
   return code == TR_OK && rest->end.size > 0 ? refuse_borders(rest, err) : code;
 }
 
-/* Steps on to the bundle before it. */
+/*
+** Steps on to the bundle before `rest`, and checks that it ends where that begins. If it begins at
+** `start`, and `before` is not NULL, it is read.
+*/
 static tr_code step_before_rest(tr_job *job, sqlite3_stmt *stmt, const tr_bundle *rest,
                                 tr_bytes start, tr_bundle *before, int *is_before, tr_error *err) {
   tr_error reason;
@@ -551,7 +554,10 @@ int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundl
   return tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) == 0;
 }
 
-/* The same, and in passing what lies behind all others; the bundle is often the one before that. */
+/*
+** The same, but the last bundle is read as well. The bundle before that is often the one that is
+** looked for: then one statement has found both.
+*/
 static int find_with_rest(tr_job *job, const tr_byte_key_range *range, tr_bundle *rest,
                           tr_bundle *bundle, tr_error *err) {
   int is_found;

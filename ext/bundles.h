@@ -68,7 +68,7 @@ tr_code tr_bundle_read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *
 /* Writes a bundle, in place of the one that began where it does, or as a new one. */
 tr_code tr_bundle_write(tr_job *job, const tr_bundle *bundle, tr_error *err);
 
-/* The same of up to three, in one statement: all or nothing. */
+/* Writes up to three bundles in one statement: all of them, or none. */
 tr_code tr_bundles_write(tr_job *job, const tr_bundle *const *bundles, int count, tr_error *err);
 
 /* What is wrong with a bundle, behind the name that errors give it: `bundle x'8000' is damaged`. TR_CORRUPT. */
@@ -88,14 +88,16 @@ int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error 
 int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err);
 
 /*
-** Finds the range that was never counted: the last, behind all others. There always is one: where it cannot be read the
-** others that were not found may be there as well, and that is the error. TR_HOST, TR_CORRUPT.
+** Finds the range that was never counted, which is the last bundle. There always is one. So if it
+** cannot be read, other bundles that were not found may be there too, and the call fails.
+** TR_HOST, TR_CORRUPT.
 */
 tr_code tr_bundle_find_rest(tr_job *job, tr_bundle *rest, tr_error *err);
 
 /*
-** The same, to claim from it: its borders are checked as by tr_bundle_check_borders. Where the bundle before it begins at
-** `start` that is read as well, and `*is_before` is 1. `before` NULL: not wanted.
+** The same for a range to be claimed from: its borders are checked, as by tr_bundle_check_borders.
+** If the bundle before it begins at `start`, that one is read into `*before`, and `*is_before` is 1.
+** `before` may be NULL.
 */
 tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bundle *before,
                             int *is_before, tr_error *err);
@@ -136,7 +138,7 @@ typedef struct tr_bundle_call {
   const char *function;
   tr_restriction *bundle;
   const tr_bytes *worker; /* NULL: the one that claimed on this connection */
-  tr_bundle *rest; /* NULL, or the range behind all others is read as well (tr_bundle_find_last) */
+  tr_bundle *rest;        /* if not NULL, the last bundle is read into it (tr_bundle_find_last) */
 } tr_bundle_call;
 
 /*
@@ -161,21 +163,27 @@ typedef struct tr_claim {
   tr_bytes worker;
   int64_t max_keys;
   double lease_seconds;
-  /* Of job_next; both NULL of a claim alone. */
-  const tr_bundle
-      *done;       /* has ended (tr_bundle_end): written down with what is claimed, or alone */
-  tr_bundle *rest; /* the range behind all others, as it was read in this call; taken over */
+  /*
+  ** Both NULL unless it is job_next that claims. `done` has ended (tr_bundle_end), and is written
+  ** together with what is claimed, or alone if nothing is. `rest` is the last bundle, as it was read
+  ** in this call; it is taken over.
+  */
+  const tr_bundle *done;
+  tr_bundle *rest;
 } tr_claim;
 
 /* Claims a bundle: 1, `*bundle` is what was claimed; 0, none is free; -1. */
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err);
 
-/* Ends it as done, and notes how long it took; the bundle itself is still to be written. */
+/*
+** Makes the bundle done, in memory only: it is still to be written. How long it took is noted for the
+** size of later bundles.
+*/
 tr_code tr_bundle_end(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
                       tr_error *err);
 
-/* The same, and writes it. */
+/* The same, and writes the bundle. */
 tr_code tr_bundle_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
                        tr_error *err);
 /* `seconds` below 0: as long as the claim asked for. */

@@ -288,7 +288,7 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
         /* An aggregate, for which SQLite need not sort: `start_key` is of the row with the least `until`. */
     "SELECT start_key, min(until) FROM @ WHERE " LIVE
     "state = 'claimed' AND start_key IS NOT ?4 AND " EXPIRED,
-    /* The range that was never counted, and the bundle before it. */
+    /* The last bundle, which is the range that was never counted, and the one before it. */
     [TR_BUNDLE_LAST] = "SELECT $ FROM @ ORDER BY start_key DESC LIMIT 2",
     [TR_BUNDLE_LARGEST] = "SELECT $ FROM @ WHERE " LIVE "state = 'pending' AND keys >= 0"
                           " ORDER BY keys DESC LIMIT 1",
@@ -374,7 +374,7 @@ void tr_job_forget_spoilt(tr_job *job, const tr_error *err) {
   if (is_refused) tr_job_forget_source(job);
 }
 
-/* Ends a statement that gave no row. */
+/* Resets a statement that gave no further row: `rc` is why. */
 static tr_code end_statement(tr_job *job, sqlite3_stmt *stmt, int rc, tr_error *err) {
   tr_code code = rc == SQLITE_DONE ? TR_OK : tr_error_of_sqlite(err, job->db, rc);
   sqlite3_reset(stmt);

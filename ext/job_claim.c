@@ -30,7 +30,7 @@ static int bind_moment(sqlite3_stmt *stmt, const tr_moment *now) {
   return rc;
 }
 
-/* `done` is a bundle that has ended, where that is not written yet; or NULL. */
+/* `done` is a bundle that has ended, if that is not written yet, else NULL. */
 static int find_expired(tr_job *job, const tr_moment *now, const tr_bundle *done, tr_bundle *range,
                         tr_error *err) {
   sqlite3_stmt *stmt;
@@ -55,7 +55,7 @@ static int find_expired(tr_job *job, const tr_moment *now, const tr_bundle *done
   return code == TR_OK ? tr_bundle_find_start(job, tr_buffer_bytes(&range->start), range, err) : -1;
 }
 
-/* The largest that came back. */
+/* The largest of the bundles that came back. */
 static int find_largest(tr_job *job, tr_bundle *range, tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_LARGEST, &stmt, err) != TR_OK) return -1;
@@ -158,7 +158,7 @@ static tr_code cut(tr_job *job, tr_bundle *range, const tr_walk *w, tr_bundle *p
   return TR_OK;
 }
 
-/* What one claim has looked at so far, and not written. */
+/* What one claim has looked at so far, and what it has not written yet. */
 typedef struct search {
   const tr_bundle *done; /* as in tr_claim; NULL once it is written */
   tr_bundle *rest;       /* the same; NULL once it was taken */
@@ -169,7 +169,7 @@ typedef struct search {
   tr_buffer start;
 } search;
 
-/* What is done is written down before anything else is, if not with it. */
+/* Writes what is done, if it is not written yet. To be called before anything else is written. */
 static tr_code write_done(tr_job *job, search *s, tr_error *err) {
   const tr_bundle *done = s->done;
   s->done = NULL;
@@ -261,7 +261,7 @@ static int claim_from(tr_job *job, const tr_job_transaction *transaction, const 
   return result;
 }
 
-/* The range behind all others, as it was read with the bundle that is done, or now. */
+/* The range that was never counted. If job_next has already read it, it is not read again. */
 static int find_fresh(tr_job *job, search *s, tr_bundle *range, tr_error *err) {
   int is_before;
   if (s->rest == NULL) {

@@ -90,7 +90,7 @@ static tr_code read_claim(const char *function, int argc, sqlite3_value **argv, 
   return code;
 }
 
-/* Ends what the worker has done, before it claims the next; how long that took counts for the next one. */
+/* Ends the worker's bundle before it claims the next one, whose size depends on how long it took. */
 static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim,
                           tr_restriction *restriction, tr_bundle *bundle, tr_error *err) {
   tr_bundle_call named = {claim->function, restriction, &claim->worker, claim->rest};

@@ -3,9 +3,9 @@
 
 The tables have twelve columns, and rows of some 150 bytes; the loops read all of them, and make none, one, three or six
 digests of each. Each bundle is a transaction, in which one calls job_next, and the other keeps its place by an UPDATE.
-The two go on in turns, a bundle here and a bundle there, and what is shown is the median of the loop by hand, and that
-and the median of the differences. These are of the time that is not spent in digests, which are the same on both sides:
-a thousand of them take longer or shorter by more than a job costs.
+The two take turns, bundle by bundle. What is shown is the median of a bundle by hand, and that plus the median of the
+differences. The time that is spent in digests is left out of the differences: it is the same on both sides, and varies
+by more than a job costs.
 """
 import hashlib
 import json
