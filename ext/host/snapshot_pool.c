@@ -117,15 +117,11 @@ typedef enum snapshot_state { NO_SNAPSHOT, HAS_SNAPSHOT, HAS_CHANGES } snapshot_
 
 /* The state of the caller for a host without sqlite3_txn_state: what its statements are doing. */
 static snapshot_state state_by_statements(sqlite3 *db) {
-  snapshot_state state = NO_SNAPSHOT;
-  if (!sqlite3_get_autocommit(db)) return HAS_CHANGES;
-  for (sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL); stmt != NULL;
-       stmt = sqlite3_next_stmt(db, stmt)) {
-    if (!sqlite3_stmt_busy(stmt)) continue;
-    if (!sqlite3_stmt_readonly(stmt)) return HAS_CHANGES;
-    state = HAS_SNAPSHOT;
+  if (!sqlite3_get_autocommit(db) || tr_is_writing(db)) return HAS_CHANGES;
+  for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(db, s)) != NULL;) {
+    if (sqlite3_stmt_busy(s)) return HAS_SNAPSHOT;
   }
-  return state;
+  return NO_SNAPSHOT;
 }
 
 static snapshot_state state_of(sqlite3 *db, const char *schema) {
@@ -211,6 +207,7 @@ static void leave_to_parent(tr_snapshot_pool *pool) {
   pool->data_version = NULL;
   memset(&pool->spare, 0, sizeof pool->spare);
   memset(pool->connections, 0, sizeof pool->connections);
+  pool->begun_count = 0;
   forget_file(pool);
   pool->process = getpid();
 }

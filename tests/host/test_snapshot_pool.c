@@ -1,12 +1,17 @@
 /*
-** host/snapshot_pool.h: after memory failed once, at any point, a pool works as well as a new one.
+** host/snapshot_pool.h: after memory failed once, at any point, a pool works as well as a new one;
+** and what a child process finds of its parent's pool.
 **
-** The file is in WAL mode. There only the spare connection can prove a snapshot.
+** The file that memory fails for is in WAL mode. There only the spare connection can prove a
+** snapshot.
 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -51,10 +56,46 @@ static void a_pool_survives_want_of_memory(void **state) {
   database_remove(path);
 }
 
+/*
+** A child process has none of its parent's snapshots: it finds the file gone, and then ends nothing.
+** Returns what went wrong, or 0.
+*/
+static int use_in_child(tr_snapshot_pool *pool, const char *path) {
+  tr_error err;
+  const char *reason;
+  if (unlink(path) != 0) return 1;
+  if (tr_snapshot_pool_begin(pool, "main", 2, &reason, &err) != 0) return 2;
+  tr_snapshot_pool_end(pool);
+  return 0;
+}
+
+static void a_child_process_has_no_snapshot_to_end(void **state) {
+  (void)state;
+  char path[512];
+  int status = -1;
+  tr_error err = {0};
+  const char *reason = "";
+  sqlite3 *db = database_open(database_path("snapshot_pool", path), 1000);
+  database_must(db, "CREATE TABLE t(x)");
+  tr_snapshot_pool *pool = tr_snapshot_pool_create(db);
+  assert_non_null(pool);
+  assert_int_equal(tr_snapshot_pool_begin(pool, "main", 2, &reason, &err), 1);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(use_in_child(pool, path));
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  tr_snapshot_pool_end(pool);
+  tr_snapshot_pool_free(pool);
+  sqlite3_close(db);
+  database_remove(path);
+}
+
 int main(void) {
   failing_allocator_install();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_pool_survives_want_of_memory),
+      cmocka_unit_test(a_child_process_has_no_snapshot_to_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
