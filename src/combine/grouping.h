@@ -81,16 +81,20 @@ int tr_grouping_has_looks(const tr_grouping *grouping);
 
 /*
 ** Adds `count` rows, at most TR_GROUP_ROWS. `keys` points to the key_count values of the first row
-** and `inputs` to its input_count values. The values of the next row are `stride` values further
-** on. Text and BLOBs are borrowed for the call. Rows may wait until tr_grouping_flush, so an error
-** may come from an earlier row. After any error the grouping may only be freed. TR_NO_MEMORY,
-** TR_TOO_BIG (the limit), and the errors of add_input.
+** and `inputs` to its input_count values; neither is NULL, even for no values. The values of the
+** next row are `stride` values further on. Text and BLOBs are borrowed for the call. Rows may wait
+** until tr_grouping_flush, so an error may come from an earlier row. After any error the grouping
+** may only be freed. TR_NO_MEMORY, TR_TOO_BIG (the limit), and the errors of add_input.
 */
 tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
                              size_t stride, int count, tr_error *err);
+
+/* Adds one row. `keys` and `inputs` may be NULL if the shape has none. */
 static inline tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *keys,
                                       const tr_value *inputs, tr_error *err) {
-  return tr_grouping_add_rows(grouping, keys, inputs, 0, 1, err);
+  const tr_value none = {0};
+  return tr_grouping_add_rows(grouping, keys != NULL ? keys : &none,
+                              inputs != NULL ? inputs : &none, 0, 1, err);
 }
 
 /*

@@ -21,6 +21,7 @@ tr_value tr_kll_value(const tr_kll *kll, tr_kll_item item) {
 */
 static void merge_into_view(const tr_kll *kll, tr_kll_view *view, tr_kll_entry *scratch,
                             const tr_kll_item *run, size_t count, uint64_t weight) {
+  if (count == 0) return; /* an empty run may be at NULL */
   const tr_kll_item *end = run + count;
   tr_kll_entry *old = view->entries, *old_end = old + view->count, *to = scratch;
   while (run < end && old < old_end) {
