@@ -7,8 +7,9 @@
 **     has them as two JSON objects; its plan is made from the hidden columns by every scan.
 **
 ** xBestIndex takes terms on key fields for the inner statement, and notes which aggregates are
-** looked at. Terms are checked by SQLite once more, so what is passed on must only keep all rows of every
-** group that can pass. A cursor's scan (group_by_fields_scan.h) makes the groups and walks them.
+** looked at. Terms are checked by SQLite once more, so what is passed on must only keep all rows of
+** every group that can pass. A cursor's scan (group_by_fields_scan.h) makes the groups and walks
+** them.
 */
 #include "base/json.h"
 #include "base/memory.h"
@@ -42,7 +43,7 @@ typedef struct group_vtab {
   group_cursor *newest; /* the cursor that was opened last; NULL: it is closed */
 } group_vtab;
 
-/* --- creating ----------------------------------------------------------------------------------- */
+/* --- creating ---------------------------------------------------------------------------- */
 
 static tr_code declare(sqlite3 *db, const tr_group_plan *plan, char **message, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -115,7 +116,7 @@ static int disconnect(sqlite3_vtab *table) {
   return SQLITE_OK;
 }
 
-/* --- xBestIndex ----------------------------------------------------------------------------------- */
+/* --- xBestIndex -------------------------------------------------------------------------- */
 
 /* IS NOT NULL and its like may stand in the ON of an outer join (host/key_constraints.h). */
 static int is_condition(int op) {
@@ -220,7 +221,7 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
   return vtab->is_ad_hoc ? best_index_ad_hoc(table, info) : best_index_created(vtab, info);
 }
 
-/* --- scanning --------------------------------------------------------------------------------------- */
+/* --- scanning ---------------------------------------------------------------------------- */
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
   group_vtab *vtab = (group_vtab *)table;
@@ -234,12 +235,14 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
 }
 
 /*
-** Lets the newest cursor go on with the scan of the closed one, if it is opened in that one's place.
+** Lets the newest cursor go on with the scan of the closed one, if it is opened in that one's
+** place.
 **
-** SQLite before 3.51 opens the cursor of a correlated subquery, or of the recursive part of a WITH, anew for each run
-** of it: it calls xOpen, then xClose for the cursor that is still in that place of the program, and only then counts
-** the new one in nRef. So where nRef is one short when a cursor is closed, the newest takes its place, in the same run
-** of the same statement, and can go on as if SQLite had left the cursor open, which newer releases do.
+** SQLite before 3.51 opens the cursor of a correlated subquery, or of the recursive part of a WITH,
+** anew for each run of it: it calls xOpen, then xClose for the cursor that is still in that place
+** of the program, and only then counts the new one in nRef. So where nRef is one short when a
+** cursor is closed, the newest takes its place, in the same run of the same statement, and can go
+** on as if SQLite had left the cursor open, which newer releases do.
 */
 static void hand_over(group_vtab *vtab, group_cursor *closed) {
   int is_replaced = vtab->base.nRef == vtab->open_cursors - 1;
@@ -282,7 +285,7 @@ static int eof(sqlite3_vtab_cursor *base) {
   return ((group_cursor *)base)->scan->group == NULL;
 }
 
-/* --- columns ------------------------------------------------------------------------------------------ */
+/* --- columns ----------------------------------------------------------------------------- */
 
 static tr_code give_output(const tr_group_scan *scan, sqlite3_context *context, int index,
                            tr_error *err) {
@@ -369,8 +372,9 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 }
 
 /*
-** The same for a group in every scan of the table with the same arguments, whatever its conditions: SQLite tells by
-** it which rows of the scans for `a = 1 OR b = 2` are the same. It is a hash of 64 bits.
+** The same for a group in every scan of the table with the same arguments, whatever its conditions:
+** SQLite tells by it which rows of the scans for `a = 1 OR b = 2` are the same. It is a hash of 64
+** bits.
 */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid_out) {
   const tr_group_scan *scan = ((const group_cursor *)base)->scan;

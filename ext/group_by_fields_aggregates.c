@@ -1,6 +1,6 @@
 /*
-** Reading the aggregates: a combine function by its name, with arguments, of which those that differ
-** from row to row stay SQL text and the constant ones are evaluated here, once.
+** Reading the aggregates: a combine function by its name, with arguments, of which those that
+** differ from row to row stay SQL text and the constant ones are evaluated here, once.
 **
 ** FILTER (WHERE condition) makes the inputs NULL where the condition does not hold: all functions
 ** ignore such rows.
@@ -138,7 +138,9 @@ static tr_code bind_arguments(tr_group_planner *p, tr_group_output *output, cons
   int count = argument_count(fn, list);
   tr_code code = read_arguments(p, output, fn, list, count, values);
   if (code != TR_OK) return code;
-  /* count(*) with a filter counts something that is not NULL where the filter lets a row through. */
+  /*
+  ** count(*) with a filter counts something that is not NULL where the filter lets a row through.
+  */
   if (count == 0 && output->filter != NULL && fn->arguments[0].role == TR_ARGUMENT_INPUT) {
     output->inputs[0] = (tr_group_input){TR_GROUP_VALUE, sqlite3_mprintf("1")};
     code = tr_group_check_text(p, output->inputs[0].sql);

@@ -1,6 +1,6 @@
 /*
-** Keys are grouped, and min and max compared, by the collation that SQLite would use. Tables say what
-** theirs are; of views and expressions SQLite is asked.
+** Keys are grouped, and min and max compared, by the collation that SQLite would use. Tables say
+** what theirs are; of views and expressions SQLite is asked.
 */
 #include <string.h>
 

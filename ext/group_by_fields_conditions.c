@@ -49,8 +49,8 @@ static tr_code read_values_of_in(tr_group_condition *condition, sqlite3 *db, sql
 
 /*
 ** Whether the inner statement can look at the condition and lose no group (see
-** group_by_fields_statement.c). A field of TEXT affinity may, in the query, have been compared with a
-** number as a number.
+** group_by_fields_statement.c). A field of TEXT affinity may, in the query, have been compared with
+** a number as a number.
 */
 static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *condition) {
   if (condition->value_count > MAX_VALUES) return 0;

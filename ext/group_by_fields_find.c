@@ -1,10 +1,12 @@
 /*
-** Finding a group by its key, in a result that is asked again and again, as the inner side of a join is.
+** Finding a group by its key, in a result that is asked again and again, as the inner side of a
+** join is.
 **
-** What is found must be all that can pass in the query, where SQLite compares once more. There the field's affinity, or the
-** one that the value had where it came from, may turn text into numbers or numbers into text. So what can be looked
-** up depends on the affinity and on what the groups have in that field (which is what the affinity made of it in a
-** table, but not always in a view or a virtual table):
+** What is found must be all that can pass in the query, where SQLite compares once more. There the
+** field's affinity, or the one that the value had where it came from, may turn text into numbers or
+** numbers into text. So what can be looked up depends on the affinity and on what the groups have
+** in that field (which is what the affinity made of it in a table, but not always in a view or a
+** virtual table):
 **
 **   numeric   all, where no group has text; text that spells a number is that number
 **   TEXT      text and BLOBs, where no group has a number

@@ -69,8 +69,8 @@ tr_code tr_group_intake_init(tr_group_intake *intake, const tr_group_plan *plan,
 void tr_group_intake_release(tr_group_intake *intake);
 
 /*
-** Decides what the arguments, inputs and aggregates are. With `is_to_be_parallel` the rows of a group may
-** come in any order, and its first one is found by its key.
+** Decides what the arguments, inputs and aggregates are. With `is_to_be_parallel` the rows of a
+** group may come in any order, and its first one is found by its key.
 */
 tr_code tr_group_intake_lay_out(tr_group_intake *intake, const tr_group_request *request,
                                 int is_to_be_parallel, tr_error *err);

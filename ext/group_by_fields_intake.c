@@ -1,5 +1,6 @@
 /*
-** Taking rows in: the arguments of the aggregate function become a key and inputs, and go to the groups.
+** Taking rows in: the arguments of the aggregate function become a key and inputs, and go to the
+** groups.
 */
 #include <string.h>
 
@@ -94,8 +95,8 @@ static tr_code take_other(tr_group_intake *run, const tr_row_value *plan, sqlite
 }
 
 /*
-** One value of a row. It is filled member by member: copying a whole tr_value that was just written in
-** parts makes the processor wait, and this is done for every value.
+** One value of a row. It is filled member by member: copying a whole tr_value that was just written
+** in parts makes the processor wait, and this is done for every value.
 */
 static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
                                  sqlite3_value **arguments, tr_value *value) {

@@ -1,9 +1,9 @@
 /*
-** What a run needs: the arguments of the aggregate function, the inputs that are made of them, and the
-** aggregates that want these.
+** What a run needs: the arguments of the aggregate function, the inputs that are made of them, and
+** the aggregates that want these.
 **
-** Arguments are the key fields, then every expression that some aggregate needs, each once however many
-** use it. A row's inputs are made of them: the value itself, the value as a number, the row's
+** Arguments are the key fields, then every expression that some aggregate needs, each once however
+** many use it. A row's inputs are made of them: the value itself, the value as a number, the row's
 ** key, the row as JSON.
 */
 #include <string.h>
@@ -18,8 +18,8 @@ void *tr_group_zeros(size_t count, size_t size) {
 }
 
 /*
-** The number of an argument of that text, added if it is new; -1: out of memory. Takes `sql`. Reading a
-** number changes the argument, so those for numbers are not shared with others.
+** The number of an argument of that text, added if it is new; -1: out of memory. Takes `sql`.
+** Reading a number changes the argument, so those for numbers are not shared with others.
 */
 static int argument_of(tr_group_intake *run, char *sql, tr_group_input_kind kind) {
   if (sql == NULL) return -1;
@@ -78,7 +78,8 @@ static tr_code add_row_arguments(tr_group_intake *run, tr_row_input *input, tr_e
 }
 
 /*
-** The number of a row's input, added if it is new. With a filter it is NULL where that does not hold.
+** The number of a row's input, added if it is new. With a filter it is NULL where that does not
+** hold.
 */
 static tr_code input_of(tr_group_intake *run, const tr_group_input *wanted, const char *filter,
                         int *number, tr_error *err) {
@@ -166,8 +167,8 @@ static looks looks_of(const tr_group_plan *plan, const tr_group_field *key) {
 }
 
 /*
-** Whether an aggregate must keep what the field's first row showed. Where all fields seldom have more than
-** one look, none does: whoever puts groups together finds out whether they had.
+** Whether an aggregate must keep what the field's first row showed. Where all fields seldom have
+** more than one look, none does: whoever puts groups together finds out whether they had.
 */
 static int needs_first(const tr_group_plan *plan, int key, int is_to_be_parallel) {
   int has_several = 0;

@@ -8,14 +8,14 @@
 **                    END
 **   attrs{}.x        the same with 'object' and json_group_object(key, ...)
 **
-** A list without its qualifier, `items.sku`, is found when it is met: json_extract gives NULL there,
-** and COALESCE then looks whether a list stands on the way, the deepest first. Two such lists, one in
-** the other, are followed; more have to be written. A map cannot be told from an object, so `{}` has to
-** be written. What is of another kind than the path says gives NULL.
+** A list without its qualifier, `items.sku`, is found when it is met: json_extract gives NULL
+** there, and COALESCE then looks whether a list stands on the way, the deepest first. Two such
+** lists, one in the other, are followed; more have to be written. A map cannot be told from an
+** object, so `{}` has to be written. What is of another kind than the path says gives NULL.
 **
-** SQLite's parser before 3.46 has a stack of 100 symbols, of which each list takes 13, a map 15, and what
-** looks for an unwritten list 5 more: hence TR_FIELD_PATH_MAX_QUALIFIERS, and no more unwritten lists
-** than that leaves. Names alone do not nest.
+** SQLite's parser before 3.46 has a stack of 100 symbols, of which each list takes 13, a map 15,
+** and what looks for an unwritten list 5 more: hence TR_FIELD_PATH_MAX_QUALIFIERS, and no more
+** unwritten lists than that leaves. Names alone do not nest.
 */
 #include <string.h>
 
@@ -36,8 +36,8 @@ typedef struct path_place {
 static void append_place(sqlite3_str *sql, const tr_field_path *path, path_place place);
 
 /*
-** The elements of the list, or the values of the map, at `json_path` of the place's expression, with what
-** the path takes from each.
+** The elements of the list, or the values of the map, at `json_path` of the place's expression,
+** with what the path takes from each.
 */
 static void append_elements(sqlite3_str *sql, const tr_field_path *path, path_place place,
                             tr_bytes json_path, int is_map) {

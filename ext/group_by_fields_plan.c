@@ -1,6 +1,6 @@
 /*
-** Reading the request: the clauses, and the key fields, each a column, a path into a JSON column, or an
-** expression with a name. The aggregates are read in group_by_fields_aggregates.c.
+** Reading the request: the clauses, and the key fields, each a column, a path into a JSON column,
+** or an expression with a name. The aggregates are read in group_by_fields_aggregates.c.
 */
 #include "group_by_fields_plan.h"
 
@@ -265,8 +265,8 @@ static tr_code read_source(tr_group_planner *p, const char *schema, const char *
   tr_code code = tr_source_table_read(source, p->db, TR_GROUP_FUNCTION, schema, table, p->err);
   if (code != TR_OK) return code;
   /*
-  ** The key of the rows, where there is one, for samples. It does not matter why there is none, but it must not
-  ** be for want of an answer.
+  ** The key of the rows, where there is one, for samples. It does not matter why there is none, but
+  ** it must not be for want of an answer.
   */
   tr_error reason = {0};
   code = tr_source_table_set_key(source, p->db, TR_GROUP_FUNCTION, NULL, &reason);

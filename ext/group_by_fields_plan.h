@@ -1,7 +1,7 @@
 /*
 ** What a group_by_fields was asked for: source, key fields, aggregates, conditions. Made from the
-** module's arguments or from those of the ad hoc form, and checked against the table and the combine
-** functions that there are, so that everything after it can rely on it.
+** module's arguments or from those of the ad hoc form, and checked against the table and the
+** combine functions that there are, so that everything after it can rely on it.
 **
 ** Ownership: a plan owns all that it points to. Thread-safety: belongs to its connection's thread.
 */
@@ -59,8 +59,9 @@ typedef struct tr_group_plan {
 #define TR_GROUP_FUNCTION "group_by_fields"
 
 /*
-** From the arguments of CREATE VIRTUAL TABLE (argv[0] is xCreate's argv[3]). TR_INVALID_ARGUMENT says
-** what is wrong with which; TR_HOST, TR_NO_MEMORY. `*plan` is overwritten; on failure it is empty.
+** From the arguments of CREATE VIRTUAL TABLE (argv[0] is xCreate's argv[3]). TR_INVALID_ARGUMENT
+** says what is wrong with which; TR_HOST, TR_NO_MEMORY. `*plan` is overwritten; on failure it is
+** empty.
 */
 tr_code tr_group_plan_of_module(tr_group_plan *plan, tr_host *host, int argc,
                                 const char *const *argv, tr_error *err);

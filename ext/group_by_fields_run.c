@@ -19,8 +19,8 @@
 /* What a connection has. */
 typedef struct group_state {
   /*
-  ** The run that its inner statement belongs to, for the function to find; NULL when there is none. A run inside
-  ** a run (over a view that groups) puts the outer one back when it ends.
+  ** The run that its inner statement belongs to, for the function to find; NULL when there is none.
+  ** A run inside a run (over a view that groups) puts the outer one back when it ends.
   */
   tr_group_intake *run;
   tr_group_reserve *reserve;
@@ -217,8 +217,9 @@ static tr_code run_one_way(tr_host *host, const tr_group_plan *plan,
 }
 
 /*
-** Rows that may come in any order need other aggregates, to show keys as their first row has them, than rows in
-** SQLite's order. So where other threads turn out to be of no use all is laid out anew.
+** Rows that may come in any order need other aggregates, to show keys as their first row has them,
+** than rows in SQLite's order. So where other threads turn out to be of no use all is laid out
+** anew.
 */
 static tr_code run_plan(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                         int is_check, tr_group_result **result, int *scanned_whole, tr_error *err) {
@@ -240,7 +241,7 @@ tr_code tr_group_check(tr_host *host, const tr_group_plan *plan, tr_error *err) 
   return run_plan(host, plan, &request, 1, &none, NULL, err);
 }
 
-/* --- the result --------------------------------------------------------------------------------- */
+/* --- the result -------------------------------------------------------------------------- */
 
 void tr_group_result_free(tr_group_result *result) {
   if (result == NULL) return;

@@ -36,9 +36,9 @@ typedef struct tr_group_request {
 typedef struct tr_group_result tr_group_result;
 
 /*
-** All groups. `*scanned_whole` says whether SQLite read through the table for it, conditions or not (so
-** that another run with other conditions costs as much). TR_HOST with SQLite's text; TR_TOO_BIG: the
-** memory limit; what the functions' add_input gives; TR_INTERRUPTED; TR_NO_MEMORY.
+** All groups. `*scanned_whole` says whether SQLite read through the table for it, conditions or not
+** (so that another run with other conditions costs as much). TR_HOST with SQLite's text;
+** TR_TOO_BIG: the memory limit; what the functions' add_input gives; TR_INTERRUPTED; TR_NO_MEMORY.
 */
 tr_code tr_group_run(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                      tr_group_result **result, int *scanned_whole, tr_error *err);
@@ -54,9 +54,9 @@ int tr_group_result_next(tr_group_result *result, tr_grouping_cursor *cursor,
 #define TR_GROUP_MOST_CONDITIONS 64
 
 /*
-** Where the conditions ask for one value of each key field: 1, and `*group` is the only one that can pass them,
-** NULL for none. 0: they ask for something else, or for something that has to be looked for. -1: as
-** tr_grouping_next.
+** Where the conditions ask for one value of each key field: 1, and `*group` is the only one that
+** can pass them, NULL for none. 0: they ask for something else, or for something that has to be
+** looked for. -1: as tr_grouping_next.
 */
 int tr_group_result_find(tr_group_result *result, const tr_group_condition *conditions, int count,
                          const tr_group **group, tr_error *err);

@@ -41,8 +41,8 @@ void tr_group_scan_free(tr_group_scan *scan) {
 /* --- walking ---------------------------------------------------------------------------------- */
 
 /*
-** Whether the group is NULL where an = compares. It cannot pass then, but before 3.38 SQLite, which has a scan for
-** each value of an IN, lets it when it looks at the row again.
+** Whether the group is NULL where an = compares. It cannot pass then, but before 3.38 SQLite, which
+** has a scan for each value of an IN, lets it when it looks at the row again.
 */
 static int is_null_where_equal(const tr_group_scan *scan) {
   for (int i = 0; i < scan->plan->key_count && i < TR_GROUP_MOST_CONDITIONS; i++) {
@@ -88,7 +88,7 @@ static tr_code begin_whole(tr_group_scan *scan, char *text, int argc, sqlite3_va
   return TR_OK;
 }
 
-/* --- a created table ---------------------------------------------------------------------------- */
+/* --- a created table --------------------------------------------------------------------- */
 
 /* Asked once: a scan lives no longer than its statement, whose program says it. */
 static int is_source_written(tr_group_scan *scan) {
@@ -113,9 +113,9 @@ static tr_code make_groups(tr_group_scan *scan, tr_error *err) {
 }
 
 /*
-** A result that has all groups, or those that are asked for, serves for the rest of the statement. In one that writes to
-** the source it must: what it wrote meanwhile is not to be read. So there conditions that may be others the next time
-** are not passed on.
+** A result that has all groups, or those that are asked for, serves for the rest of the statement.
+** In one that writes to the source it must: what it wrote meanwhile is not to be read. So there
+** conditions that may be others the next time are not passed on.
 */
 static tr_code begin_created(tr_group_scan *scan, int are_fixed, const char *text, int argc,
                              sqlite3_value **argv, tr_error *err) {
@@ -149,7 +149,7 @@ static tr_code begin_created(tr_group_scan *scan, int are_fixed, const char *tex
   return scan->is_whole ? begin_whole(scan, rest, argc, argv, err) : rewind_groups(scan, err);
 }
 
-/* --- the ad hoc form ---------------------------------------------------------------------------- */
+/* --- the ad hoc form --------------------------------------------------------------------- */
 
 static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call, tr_error *err) {
   enum { WORKERS = TR_GROUP_ARGUMENTS - 1 };
@@ -195,7 +195,10 @@ static tr_code begin_ad_hoc(tr_group_scan *scan, int given, sqlite3_value **argv
 tr_code tr_group_scan_begin(tr_group_scan *scan, int number, const char *text, int argc,
                             sqlite3_value **argv, tr_error *err) {
   int is_ad_hoc = scan->plan == &scan->ad_hoc_plan;
-  /* Before anything of ours reads the file: what was noted when the statement was prepared may be old. */
+  /*
+  ** Before anything of ours reads the file: what was noted when the statement was prepared may be
+  ** old.
+  */
   tr_parallel_group_note(scan->host, is_ad_hoc ? "main" : scan->plan->source.schema);
   return is_ad_hoc ? begin_ad_hoc(scan, number, argv, err)
                    : begin_created(scan, number, text, argc, argv, err);

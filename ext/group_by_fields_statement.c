@@ -3,8 +3,8 @@
 **
 **   SELECT tranche_group(key, ..., argument, ...) FROM source WHERE where AND condition ...
 **
-** A key field whose collation is none of SQLite's own three can only be compared by SQLite. There the
-** source is wrapped in a SELECT that numbers the groups with dense_rank() over that field; the
+** A key field whose collation is none of SQLite's own three can only be compared by SQLite. There
+** the source is wrapped in a SELECT that numbers the groups with dense_rank() over that field; the
 ** number is the key, and what the field shows is its first value, kept by an aggregate.
 */
 #include "group_by_fields_inside.h"
@@ -17,8 +17,8 @@
 ** the query it may have come from a column of numeric affinity, which then turns the field's text
 ** into a number, where it looks like one. Such text lies below ':', and is let through; where the
 ** field itself is of TEXT affinity and the value a number, there is no condition at all
-** (is_to_pass_on). A field that is an expression may have an affinity that its column in the query has
-** not: the unary + takes it away.
+** (is_to_pass_on). A field that is an expression may have an affinity that its column in the query
+** has not: the unary + takes it away.
 */
 static void append_operand(sqlite3_str *sql, const tr_group_field *field, int is_expression) {
   sqlite3_str_appendf(sql, "%s%s", is_expression ? "+" : "", field->sql);

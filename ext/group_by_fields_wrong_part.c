@@ -1,6 +1,6 @@
 /*
-** Which part of a grouping SQLite does not take. It says `no such column: x` of a whole statement; here, once
-** that has failed, each part is prepared alone over the source, until one fails as well.
+** Which part of a grouping SQLite does not take. It says `no such column: x` of a whole statement;
+** here, once that has failed, each part is prepared alone over the source, until one fails as well.
 */
 #include "base/argument.h"
 #include "base/utf8.h"
@@ -16,7 +16,10 @@ typedef struct part_search {
   tr_error reason; /* why the part that was looked at last is not taken */
 } part_search;
 
-/* Whether SQLite refuses the expression as an argument, or the condition; NULL: neither is looked at. */
+/*
+** Whether SQLite refuses the expression as an argument, or the condition; NULL: neither is looked
+** at.
+*/
 static int is_refused(part_search *search, const char *argument, const char *condition) {
   const tr_source_table *source = &search->plan->source;
   sqlite3_str *sql = sqlite3_str_new(search->db);
