@@ -1,15 +1,16 @@
 /*
-** The virtual table group_by_fields, in two forms with one body.
+** The virtual table group_by_fields, in two forms.
 **
-**   CREATE VIRTUAL TABLE temp.t USING group_by_fields(source, by_field_names(...), sum(x) AS s, ...)
-**     has the key fields and the aggregates as columns; its plan is made once, here.
+**   CREATE VIRTUAL TABLE temp.t USING group_by_fields(source, by_field_names(...),
+**                                                     sum(x) AS s, ...)
+**     has the key fields and the aggregates as columns. Its plan is made here, once.
 **   SELECT key, value FROM group_by_fields('source', 'a, b', 'sum(x) AS s')
-**     has them as two JSON objects; its plan is made from the hidden columns by every scan.
+**     has them as two JSON objects. Each scan makes its plan from the hidden columns.
 **
-** xBestIndex takes terms on key fields for the inner statement, and notes which aggregates are
-** looked at. Terms are checked by SQLite once more, so what is passed on must only keep all rows of
-** every group that can pass. A cursor's scan (group_by_fields_scan.h) makes the groups and walks
-** them.
+** xBestIndex passes terms on key fields to the inner statement, and notes which aggregates the
+** query uses. SQLite checks the terms once more. So a term that is passed on may keep too many
+** rows, but must keep all rows of every group that can pass. The scan of a cursor
+** (group_by_fields_scan.h) makes the groups and walks them.
 */
 #include "base/json.h"
 #include "base/memory.h"
@@ -29,7 +30,7 @@ static const char ad_hoc_declaration[] = "CREATE TABLE x(key, value, source HIDD
 
 typedef struct group_cursor {
   sqlite3_vtab_cursor base;
-  tr_group_scan *scan; /* NULL: it has not begun */
+  tr_group_scan *scan; /* NULL: not begun */
 } group_cursor;
 
 typedef struct group_vtab {
@@ -37,10 +38,10 @@ typedef struct group_vtab {
   tr_host *host;
   sqlite3 *db;
   int is_ad_hoc;
-  uint64_t seed;      /* of rowids */
+  uint64_t seed;      /* for rowids */
   tr_group_plan plan; /* of the CREATE form */
   int open_cursors;
-  group_cursor *newest; /* the cursor that was opened last; NULL: it is closed */
+  group_cursor *newest; /* the cursor that was opened last; NULL: that one is closed */
 } group_vtab;
 
 /* --- creating ---------------------------------------------------------------------------- */
@@ -76,8 +77,8 @@ static void free_vtab(group_vtab *vtab) {
 static tr_code make_plan(group_vtab *vtab, int argc, const char *const *argv, char **message,
                          tr_error *err) {
   /*
-  ** The text of the arguments is SQL, and it is run as if the user had typed it. In another schema
-  ** than temp it would be part of a file, and do so for whoever opens that file.
+  ** The arguments are SQL that runs as if the user had typed it. In another schema than temp they
+  ** would be part of a file, and run for whoever opens that file.
   */
   if (sqlite3_stricmp(argv[1], "temp") != 0) {
     return tr_error_set(
@@ -118,7 +119,10 @@ static int disconnect(sqlite3_vtab *table) {
 
 /* --- xBestIndex -------------------------------------------------------------------------- */
 
-/* IS NOT NULL and its like may stand in the ON of an outer join (host/key_constraints.h). */
+/*
+** Whether a term with this operator may be passed on. IS NOT NULL and the like may not, since they
+** may be in the ON of an outer join (host/key_constraints.h).
+*/
 static int is_condition(int op) {
   static const int ops[] = {SQLITE_INDEX_CONSTRAINT_EQ,    SQLITE_INDEX_CONSTRAINT_LT,
                             SQLITE_INDEX_CONSTRAINT_LE,    SQLITE_INDEX_CONSTRAINT_GT,
@@ -136,7 +140,7 @@ static int has_collation_of_key(sqlite3_index_info *info, int constraint,
   return sqlite3_stricmp(sqlite3_vtab_collation(info, constraint), key->collation_name) == 0;
 }
 
-/* Which aggregates the query looks at, as tr_group_request wants it. */
+/* The aggregates that the query uses, as tr_group_request has them. */
 static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
   if (key_count >= 63) return UINT64_MAX;
   uint64_t used = (uint64_t)info->colUsed >> key_count;
@@ -152,7 +156,7 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   sqlite3_str_appendf(text, "%llu", outputs_used(info, plan->key_count));
   int count = 0, equal = 0, are_fixed = 1;
   uint64_t equal_keys = 0;
-  /* Groups numbered by SQLite (a foreign collation) have other numbers under other conditions. */
+  /* With a foreign collation SQLite numbers the groups; other conditions give other numbers. */
   int takes_none = tr_group_plan_has_foreign_collation(plan) ||
                    tr_source_table_is_compound(&plan->source, vtab->db);
   int constraints = takes_none ? 0 : info->nConstraint;
@@ -235,14 +239,13 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor) {
 }
 
 /*
-** Lets the newest cursor go on with the scan of the closed one, if it is opened in that one's
-** place.
+** Hands the scan of the closed cursor to the newest one, if that is being opened in its place.
 **
 ** SQLite before 3.51 opens the cursor of a correlated subquery, or of the recursive part of a WITH,
-** anew for each run of it: it calls xOpen, then xClose for the cursor that is still in that place
-** of the program, and only then counts the new one in nRef. So where nRef is one short when a
-** cursor is closed, the newest takes its place, in the same run of the same statement, and can go
-** on as if SQLite had left the cursor open, which newer releases do.
+** again for each run of it. It calls xOpen, then xClose for the old cursor in that place of the
+** program, and only then counts the new one in nRef. So if a cursor is closed while nRef is one
+** less than the number of open cursors, the newest cursor takes its place in the same run of the
+** same statement. Newer releases leave the cursor open.
 */
 static void hand_over(group_vtab *vtab, group_cursor *closed) {
   int is_replaced = vtab->base.nRef == vtab->open_cursors - 1;
@@ -372,9 +375,9 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 }
 
 /*
-** The same for a group in every scan of the table with the same arguments, whatever its conditions:
-** SQLite tells by it which rows of the scans for `a = 1 OR b = 2` are the same. It is a hash of 64
-** bits.
+** A hash of 64 bits. It is the same for a group in every scan of the table with the same arguments,
+** whatever the conditions: SQLite runs `a = 1 OR b = 2` as two scans, and tells by the rowid which
+** of their rows are the same.
 */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid_out) {
   const tr_group_scan *scan = ((const group_cursor *)base)->scan;
@@ -385,7 +388,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid_out) {
 
 static const sqlite3_module module = {
     .iVersion = 0,
-    .xCreate = connect, /* the same as xConnect, so that the name alone is a table, too */
+    .xCreate = connect, /* the same as xConnect: the table also exists without a CREATE */
     .xConnect = connect,
     .xBestIndex = best_index,
     .xDisconnect = disconnect,

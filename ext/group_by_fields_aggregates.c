@@ -1,9 +1,9 @@
 /*
-** Reading the aggregates: a combine function by its name, with arguments, of which those that
-** differ from row to row stay SQL text and the constant ones are evaluated here, once.
+** Reads the aggregates: a combine function by its name, with arguments. Arguments that differ from
+** row to row stay SQL text. The constant ones are evaluated here, once.
 **
-** FILTER (WHERE condition) makes the inputs NULL where the condition does not hold: all functions
-** ignore such rows.
+** FILTER (WHERE condition) makes the inputs NULL for rows that do not satisfy the condition. All
+** functions ignore such rows.
 */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static tr_code no_such_function(tr_group_planner *p, const char *name) {
   return code;
 }
 
-/* A constant argument's value, as SQLite evaluates it. */
+/* Evaluates a constant argument with SQLite. */
 static tr_code evaluate(tr_group_planner *p, const tr_combine_fn *fn, const char *argument,
                         const char *text, tr_value *value) {
   char *expression = tr_group_parenthesised(p, text);
@@ -42,7 +42,7 @@ static tr_code evaluate(tr_group_planner *p, const tr_combine_fn *fn, const char
       *value = tr_value_of_column(stmt, 0);
     else
       code = tr_error_of_sqlite(&reason, p->db, rc);
-    /* Parameters are numbers: text that is none is refused below, by what the function says. */
+    /* Constants are numbers. Any other value becomes NULL, which the function refuses below. */
     if (code == TR_OK && value->type >= TR_TEXT) *value = tr_value_null();
     sqlite3_finalize(stmt);
   }
@@ -62,7 +62,7 @@ static int count_arguments(const tr_combine_fn *fn) {
   return count;
 }
 
-/* count(*), which is count() to us; `list` is then cut to nothing. */
+/* The number of arguments: 0 for count(*), which is count() here. */
 static int argument_count(const tr_combine_fn *fn, const tr_argument_list *list) {
   int is_star = list->count == 1 && strcmp(list->items[0].text, "*") == 0;
   return is_star && fn->arguments[0].is_optional ? 0 : list->count;
@@ -104,7 +104,10 @@ static tr_code read_arguments(tr_group_planner *p, tr_group_output *output, cons
   return TR_OK;
 }
 
-/* q of approx_quantile(x, q) is checked, and then no part of an accumulator. */
+/*
+** Binds a function for accumulators. An argument that only the output needs, like q of
+** approx_quantile(x, q), is checked here, but is not part of the accumulator.
+*/
 static tr_code bind_for_accumulator(const tr_combine_fn *fn, const tr_value *values, int count,
                                     tr_combine *combine, tr_error *err) {
   int least, most;
@@ -139,14 +142,15 @@ static tr_code bind_arguments(tr_group_planner *p, tr_group_output *output, cons
   tr_code code = read_arguments(p, output, fn, list, count, values);
   if (code != TR_OK) return code;
   /*
-  ** count(*) with a filter counts something that is not NULL where the filter lets a row through.
+  ** count(*) with a filter becomes count(1), whose input is NULL for rows that do not pass the
+  ** filter.
   */
   if (count == 0 && output->filter != NULL && fn->arguments[0].role == TR_ARGUMENT_INPUT) {
     output->inputs[0] = (tr_group_input){TR_GROUP_VALUE, sqlite3_mprintf("1")};
     code = tr_group_check_text(p, output->inputs[0].sql);
     count = 1;
   }
-  /* A function that would draw random numbers gets the row's own key instead, if there is one. */
+  /* A function that would draw random numbers gets the key of the row instead, if there is one. */
   if (p->plan->source.key.form != TR_KEY_NONE) {
     for (; count > 0 && count < fn->random_below && count < TR_COMBINE_MAX_ARGUMENTS; count++) {
       output->inputs[count].kind = TR_GROUP_ROW_KEY;

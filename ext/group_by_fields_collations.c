@@ -1,6 +1,7 @@
 /*
-** Keys are grouped, and min and max compared, by the collation that SQLite would use. Tables say
-** what theirs are; of views and expressions SQLite is asked.
+** Finds the collation of every key field, so that keys are grouped as SQLite would group them. The
+** description of a table has the collations of its columns. For views and expressions SQLite is
+** asked. Also checks that min and max are asked for BINARY only.
 */
 #include <string.h>
 
@@ -13,7 +14,7 @@ static const char *const names[] = {
     [TR_COLLATION_RTRIM] = "RTRIM",
 };
 
-/* Whether the source's columns carry their own collation in its description. */
+/* Whether the description of the source has the collations of its columns. */
 static int knows_collations(const tr_source_table *source) {
   return source->kind == TR_SOURCE_ROWID_TABLE || source->kind == TR_SOURCE_WITHOUT_ROWID;
 }
@@ -37,7 +38,7 @@ static tr_code settle(tr_group_field *field, const tr_source_table *source, tr_h
   return TR_OK;
 }
 
-/* SQLite's min() and max() compare with their argument's collation; ours know none but BINARY. */
+/* SQLite's min() and max() compare by the collation of their argument. Ours know only BINARY. */
 static tr_code check_extremum(const tr_group_output *output, const tr_source_table *source,
                               tr_host *host, tr_error *err) {
   const tr_combine_fn *fn = output->combine.fn;

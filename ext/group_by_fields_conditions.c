@@ -1,5 +1,5 @@
 /*
-** Reading conditions, and dropping those that are SQLite's alone to look at.
+** Reads conditions, and drops those that only SQLite may check.
 */
 #include "group_by_fields_conditions.h"
 
@@ -35,7 +35,7 @@ static tr_code append_value(tr_group_condition *condition, sqlite3_value *value,
   return TR_OK;
 }
 
-/* The values of an IN; of a long one those that show that it is. */
+/* Reads the values of an IN. Of a long one it reads as many as show that it is too long. */
 static tr_code read_values_of_in(tr_group_condition *condition, sqlite3 *db, sqlite3_value *list,
                                  tr_error *err) {
   sqlite3_value *value = NULL;
@@ -48,9 +48,9 @@ static tr_code read_values_of_in(tr_group_condition *condition, sqlite3 *db, sql
 }
 
 /*
-** Whether the inner statement can look at the condition and lose no group (see
-** group_by_fields_statement.c). A field of TEXT affinity may, in the query, have been compared with
-** a number as a number.
+** Whether the inner statement can check the condition and lose no group (see
+** group_by_fields_statement.c). It cannot if a field of TEXT affinity is compared with a number: in
+** the query they may have been compared as numbers.
 */
 static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *condition) {
   if (condition->value_count > MAX_VALUES) return 0;
@@ -63,7 +63,7 @@ static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *co
   return 1;
 }
 
-/* `term` is as the plan's text has it. */
+/* Reads one condition; `term` is its number in the text of the plan. */
 static tr_code read_condition(sqlite3 *db, const tr_group_plan *plan, long term,
                               sqlite3_value *value, tr_group_condition *conditions, int *count,
                               tr_error *err) {

@@ -1,9 +1,9 @@
 /*
 ** The conditions on key fields with which SQLite asks for groups.
 **
-** The plan of a scan has them as text, a space and a number for each, in the order of the values
-** that come with it: key * 1000 + op, or that with a minus sign where all values of an IN come at
-** once.
+** The plan of a scan has them as text: a space and a number for each, in the order of the values
+** that xFilter is given. The number is key * 1000 + op. It is negative if the value is the whole
+** list of an IN.
 */
 #ifndef TR_EXT_GROUP_BY_FIELDS_CONDITIONS_H
 #define TR_EXT_GROUP_BY_FIELDS_CONDITIONS_H
@@ -11,9 +11,8 @@
 #include "group_by_fields_run.h"
 
 /*
-** Reads them, but for those that the scan of the source must not look at, since it would lose
-** groups. TR_NO_MEMORY, or TR_HOST where a list cannot be read; `*conditions` is to be freed in any
-** case.
+** Reads the conditions, except those that the scan of the source must not check since it would lose
+** groups. The caller frees `*conditions` in any case. TR_NO_MEMORY. TR_HOST: a list cannot be read.
 */
 tr_code tr_group_conditions_read(sqlite3 *db, const tr_group_plan *plan, char *text,
                                  sqlite3_value **argv, int argc, tr_group_condition **conditions,
@@ -23,7 +22,7 @@ int tr_group_conditions_are_same(const tr_group_condition *a, int a_count,
                                  const tr_group_condition *b, int b_count);
 void tr_group_conditions_free(tr_group_condition *conditions, int count); /* NULL is fine */
 
-/* The keys that an = compares, a bit each. */
+/* The key fields that are compared by =, a bit for each. */
 uint64_t tr_group_conditions_equal_keys(const char *text, int argc);
 
 #endif

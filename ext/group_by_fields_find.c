@@ -1,25 +1,28 @@
 /*
-** Finding a group by its key, in a result that is asked again and again, as the inner side of a
-** join is.
+** Finds a group by its key, in a result that is asked again and again, like the inner side of a
+** join.
 **
-** What is found must be all that can pass in the query, where SQLite compares once more. There the
-** field's affinity, or the one that the value had where it came from, may turn text into numbers or
-** numbers into text. So what can be looked up depends on the affinity and on what the groups have
-** in that field (which is what the affinity made of it in a table, but not always in a view or a
-** virtual table):
+** SQLite checks the query's terms on each group once more. So what is found here must be the only
+** group that can pass there. In that check, text may turn into a number, or a number into text, by
+** the affinity of the field or by the affinity that the value had where it came from. So what can
+** be looked up depends on the affinity of the field, and on the types that the groups have in it.
+** (In a table these follow from the affinity, but not always in a view or a virtual table.)
 **
 **   numeric   all, where no group has text; text that spells a number is that number
 **   TEXT      text and BLOBs, where no group has a number
 **   none      text and BLOBs; numbers where no group has text
 **
-** Where another one is asked for, the groups are walked.
+** For any other value the groups are walked.
 */
 #include "group_by_fields_inside.h"
 
 #define BIT(type) (1u << (type))
 #define NUMBERS (BIT(TR_INTEGER) | BIT(TR_REAL))
 
-/* The types that the groups have in a field, which are looked for once: 1, -1. */
+/*
+** The types that the groups have in a field, found once by walking them. 1: in `*types`. -1:
+** failed.
+*/
 static int types_of(tr_group_result *result, int field, unsigned *types, tr_error *err) {
   tr_grouping_cursor cursor = {0};
   const tr_group *group;
@@ -35,7 +38,7 @@ static int types_of(tr_group_result *result, int field, unsigned *types, tr_erro
   return 1;
 }
 
-/* What to look up for `= value`: 1, 0 it cannot be known so, -1. */
+/* What to look up for `= value`. 1: it is in `*found`. 0: it cannot be looked up. -1: failed. */
 static int value_to_find(tr_group_result *result, int field, sqlite3_value *value, tr_value *found,
                          tr_error *err) {
   tr_affinity affinity = tr_group_affinity_of_key(result->plan, field);
@@ -64,7 +67,7 @@ int tr_group_result_find(tr_group_result *result, const tr_group_condition *cond
   for (int i = 0; i < count; i++) {
     const tr_group_condition *c = &conditions[i];
     if (c->op != SQLITE_INDEX_CONSTRAINT_EQ || c->value_count != 1) continue;
-    if (has >> c->key & 1) continue; /* the other one will be compared by SQLite */
+    if (has >> c->key & 1) continue; /* SQLite compares the other one */
     int is_found = value_to_find(result, c->key, c->values[0], &key[c->key], err);
     if (is_found < 0) return -1;
     if (!is_found) continue;

@@ -1,6 +1,6 @@
 /*
-** Taking rows in: the arguments of the aggregate function become a key and inputs, and go to the
-** groups.
+** Takes rows in: makes a key and inputs from the arguments of the aggregate function, and adds them
+** to the groups.
 */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "group_by_fields_inside.h"
 #include "range/byte_key.h"
 
-/* A value whose bytes are still SQLite's. */
+/* Reads a value. Its bytes are borrowed from SQLite. */
 static tr_code read_value(sqlite3_value *value, tr_value *read, tr_error *err) {
   *read = tr_value_of_sqlite(value);
   int lacks_bytes = read->type == TR_TEXT || (read->type == TR_BLOB && read->bytes.size > 0);
@@ -48,7 +48,10 @@ static tr_code read_row_json(const tr_group_intake *run, tr_row_input *input,
   return code == TR_OK ? tr_buffer_append_byte(json, '}', err) : code;
 }
 
-/* An input that is made of the row; its bytes go to the batch. */
+/*
+** Makes an input that is the key of the row, or the row as JSON. Its bytes are copied into the
+** batch.
+*/
 static tr_code make_input(tr_group_intake *run, tr_row_input *input, sqlite3_value **arguments,
                           tr_value *value) {
   int is_key = input->kind == TR_GROUP_ROW_KEY;
@@ -61,7 +64,7 @@ static tr_code make_input(tr_group_intake *run, tr_row_input *input, sqlite3_val
   return tr_row_batch_keep_bytes(&run->rows, value, &run->err);
 }
 
-/* What sum() makes of text or a BLOB. */
+/* Reads text or a BLOB as the number that sum() would take. */
 static tr_code take_number(tr_group_intake *run, sqlite3_value *from, tr_value *value) {
   *value = tr_number_of_sqlite(from);
   return value->type == TR_TEXT ? tr_error_no_memory(&run->err) : TR_OK;
@@ -78,7 +81,7 @@ static inline tr_code take_bytes(tr_group_intake *run, tr_type type, sqlite3_val
   return tr_row_batch_keep_bytes(&run->rows, value, &run->err);
 }
 
-/* A value that is no INTEGER. */
+/* Takes a value that is not an INTEGER. */
 static tr_code take_other(tr_group_intake *run, const tr_row_value *plan, sqlite3_value *from,
                           int type, tr_value *value) {
   switch (type) {
@@ -95,8 +98,8 @@ static tr_code take_other(tr_group_intake *run, const tr_row_value *plan, sqlite
 }
 
 /*
-** One value of a row. It is filled member by member: copying a whole tr_value that was just written
-** in parts makes the processor wait, and this is done for every value.
+** Takes one value of a row. It is filled member by member, for every value of every row: copying a
+** whole tr_value just after its parts were written makes the processor wait.
 */
 static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
                                  sqlite3_value **arguments, tr_value *value) {

@@ -1,10 +1,10 @@
 /*
-** What one thread of a run needs to take rows in: how the arguments of the aggregate function
-** become a key and inputs, and the groups that they go to. (A run makes the first; the workers of
-** parallel_group.h take copies.)
+** What one thread of a run needs to take rows in. An intake makes a key and inputs from the
+** arguments of the aggregate function, and has the groups that they are added to. A run makes the
+** first intake; the workers of parallel_group.h use copies of it.
 **
-** Thread-safety: an intake belongs to one thread. Copies share what the first was made of, which
-** nobody changes any more; so it must outlive them.
+** Thread-safety: an intake belongs to one thread. Copies share the data of the first one, which
+** does not change any more and must outlive them.
 */
 #ifndef TR_EXT_GROUP_BY_FIELDS_INTAKE_H
 #define TR_EXT_GROUP_BY_FIELDS_INTAKE_H
@@ -14,44 +14,47 @@
 typedef struct tr_group_intake tr_group_intake;
 
 /*
-** What groups have in common, and the parts that the copies' groupings share, to be freed after
-** them.
+** Creates the parts that the groupings of the copies share. The caller frees them after the copies.
+** TR_NO_MEMORY.
 */
 tr_code tr_group_intake_create_parts(const tr_group_intake *intake, int copies,
                                      tr_group_parts **parts, tr_error *err);
 
-/* A copy with no groups yet, over those parts. TR_NO_MEMORY, TR_TOO_BIG. */
+/* Makes a copy that has no groups yet and uses those parts. TR_NO_MEMORY, TR_TOO_BIG. */
 tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,
                              tr_group_intake **copy, tr_error *err);
 void tr_group_intake_free_copy(tr_group_intake *copy); /* NULL is fine */
 
 /*
-** Takes a row, of as many arguments as there are, in hand: with those before it, it is added to the
-** groups by commit, or never, if they are dropped. 0: there is room for more; 1: there is none; -1:
-** the error is the intake's, and so it is if a row comes for which there is no room: the statement
-** then gave its rows to a sorter first.
+** The first takes a row in hand, given the arguments of the aggregate function. `commit` adds all
+** rows in hand to the groups; `drop` forgets them.
+**
+** 0: there is room for another row.
+** 1: there is none: commit or drop before the next row.
+** -1: failed; the intake has the error. That includes a row for which there is no room: the
+** statement has then sorted its rows first.
 */
 int tr_group_intake_take(tr_group_intake *intake, sqlite3_value **arguments);
 tr_code tr_group_intake_commit(tr_group_intake *intake);
 void tr_group_intake_drop(tr_group_intake *intake);
 
-/* How many rows are in hand. */
+/* The number of rows in hand. */
 int tr_group_intake_rows(const tr_group_intake *intake);
 
 const tr_error *tr_group_intake_error(const tr_group_intake *intake);
 
-/* Its groups; taking them makes them the caller's. */
+/* The groups. The second function makes them the caller's. */
 tr_grouping *tr_group_intake_grouping(const tr_group_intake *intake);
 tr_grouping *tr_group_intake_take_grouping(tr_group_intake *intake);
 
 /*
-** Whether the order in which rows come in can be seen in the result, so that only one thread gives
+** Whether the result depends on the order in which rows come in, so that only one thread returns
 ** the right one.
 */
 int tr_group_intake_has_order(const tr_group_intake *intake);
 
 /*
-** Whether keys that can look different are shown by an aggregate, so that their order does not
+** Whether an aggregate keeps what equal keys of different looks show, so that their order does not
 ** matter.
 */
 int tr_group_intake_knows_looks(const tr_group_intake *intake);
@@ -62,8 +65,8 @@ int tr_group_intake_knows_looks(const tr_group_intake *intake);
 void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str *sql);
 
 /*
-** Prepares the inner statement on a connection that has the source in `schema`; the values of the
-** conditions, in their order, are its parameters. TR_TOO_BIG: more arguments than the connection
+** Prepares the inner statement on a connection that has the source in `schema`. Its parameters are
+** the values of the conditions, in their order. TR_TOO_BIG: more arguments than the connection
 ** allows.
 */
 tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, const char *schema,
@@ -71,15 +74,15 @@ tr_code tr_group_intake_prepare(const tr_group_intake *intake, sqlite3 *db, cons
                                 tr_error *err);
 
 /*
-** Appends `(where) AND conditions`, or `1`; the conditions' parameters are ?1 and so on, and their
-** number is returned.
+** Appends `(where) AND conditions`, or `1` if there are none. The parameters are ?1 and so on.
+** Returns how many there are.
 */
 int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request *request,
                                sqlite3_str *sql);
 
 /* --- group_by_fields_run.c --------------------------------------------------------------- */
 
-/* Binds the conditions' parameters. */
+/* Binds the values of the conditions. */
 tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
                                  tr_error *err);
 

@@ -1,10 +1,10 @@
 /*
-** What a run needs: the arguments of the aggregate function, the inputs that are made of them, and
-** the aggregates that want these.
+** Decides what a run needs: the arguments of the aggregate function, the inputs that are made from
+** them, and the aggregates that use these.
 **
-** Arguments are the key fields, then every expression that some aggregate needs, each once however
-** many use it. A row's inputs are made of them: the value itself, the value as a number, the row's
-** key, the row as JSON.
+** The arguments are the key fields, then every expression that some aggregate needs. An expression
+** is an argument once, however many aggregates use it. A row's inputs are made from the arguments:
+** the value itself, the value as a number, the key of the row, or the row as JSON.
 */
 #include <string.h>
 
@@ -18,8 +18,9 @@ void *tr_group_zeros(size_t count, size_t size) {
 }
 
 /*
-** The number of an argument of that text, added if it is new; -1: out of memory. Takes `sql`.
-** Reading a number changes the argument, so those for numbers are not shared with others.
+** The number of the argument with that text, which is added if it is new. Takes ownership of `sql`.
+** -1: out of memory. Reading a number changes the argument, so an argument that is read as a number
+** is not shared with one that is not.
 */
 static int argument_of(tr_group_intake *run, char *sql, tr_group_input_kind kind) {
   if (sql == NULL) return -1;
@@ -35,7 +36,10 @@ static int argument_of(tr_group_intake *run, char *sql, tr_group_input_kind kind
   return run->argument_count++;
 }
 
-/* Arguments that one behind the other make a row's key or its JSON: never shared. */
+/*
+** Appends an argument that is a part of the row's key or its JSON. These follow one another and are
+** never shared.
+*/
 static int append_argument(tr_group_intake *run, const char *column) {
   char *sql = tr_group_identifier(column);
   if (sql == NULL) return -1;
@@ -78,8 +82,8 @@ static tr_code add_row_arguments(tr_group_intake *run, tr_row_input *input, tr_e
 }
 
 /*
-** The number of a row's input, added if it is new. With a filter it is NULL where that does not
-** hold.
+** The number of the row's input, which is added if it is new. With a filter it is NULL for rows
+** that do not pass.
 */
 static tr_code input_of(tr_group_intake *run, const tr_group_input *wanted, const char *filter,
                         int *number, tr_error *err) {
@@ -150,7 +154,7 @@ tr_code tr_group_intake_init(tr_group_intake *run, const tr_group_plan *plan,
   return is_complete ? TR_OK : TR_NO_MEMORY;
 }
 
-/* In how many ways values of a field that are equal may look. */
+/* In how many ways equal values of a field may look. */
 typedef enum looks {
   ONE_LOOK,
   SELDOM_MORE, /* 0.0 and -0.0, or numbers at the end of the integers */
@@ -167,8 +171,9 @@ static looks looks_of(const tr_group_plan *plan, const tr_group_field *key) {
 }
 
 /*
-** Whether an aggregate must keep what the field's first row showed. Where all fields seldom have
-** more than one look, none does: whoever puts groups together finds out whether they had.
+** Whether an aggregate must keep what the field's first row showed. If every field has seldom more
+** than one look, none must: it is noticed when the groups are put together, and then one thread
+** does the work.
 */
 static int needs_first(const tr_group_plan *plan, int key, int is_to_be_parallel) {
   int has_several = 0;

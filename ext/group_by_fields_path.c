@@ -1,21 +1,22 @@
 /*
-** A path into JSON as an SQL expression over SQLite's own JSON functions, so that what is JSON, and
-** what its values are, is for SQLite to say:
+** Makes an SQL expression of a path into JSON. It uses SQLite's own JSON functions, so SQLite
+** decides what is JSON and what its values are:
 **
 **   address.city     json_extract(address, '$."city"')
 **   items[].sku      CASE json_type(items, '$') WHEN 'array' THEN
-**                      (SELECT json_group_array(json_extract(e1, '$."sku"')) FROM json_each(items, '$'))
+**                      (SELECT json_group_array(json_extract(e1, '$."sku"'))
+**                         FROM json_each(items, '$'))
 **                    END
 **   attrs{}.x        the same with 'object' and json_group_object(key, ...)
 **
-** A list without its qualifier, `items.sku`, is found when it is met: json_extract gives NULL
-** there, and COALESCE then looks whether a list stands on the way, the deepest first. Two such
-** lists, one in the other, are followed; more have to be written. A map cannot be told from an
-** object, so `{}` has to be written. What is of another kind than the path says gives NULL.
+** A list is also found without its qualifier, as in `items.sku`. json_extract returns NULL there,
+** and COALESCE then looks for a list on the way, at the deepest step first. Two such lists, one in
+** the other, are followed; more have to be written. A map looks like any other object, so `{}` has
+** to be written. A value of another kind than the path says becomes NULL.
 **
-** SQLite's parser before 3.46 has a stack of 100 symbols, of which each list takes 13, a map 15,
-** and what looks for an unwritten list 5 more: hence TR_FIELD_PATH_MAX_QUALIFIERS, and no more
-** unwritten lists than that leaves. Names alone do not nest.
+** SQLite's parser before 3.46 has a stack of 100 symbols. Each list takes 13 of them, a map 15, and
+** looking for an unwritten list 5 more. Hence TR_FIELD_PATH_MAX_QUALIFIERS, and no more unwritten
+** lists than that leaves. Names alone do not nest.
 */
 #include <string.h>
 
@@ -23,21 +24,24 @@
 
 #define UNWRITTEN_LISTS 2
 
-/* Where a path has got to: the elements of a list or the values of a map, or the column itself. */
+/*
+** How far a path has been followed: to the column itself, into the elements of a list, or into the
+** values of a map.
+*/
 typedef struct path_place {
   const char *expression;
   int step;
-  int qualifier; /* of the step: how many have been followed */
-  int lists;     /* unwritten ones that may still be followed */
-  int depth;     /* subqueries around */
+  int qualifier; /* how many qualifiers of the step have been followed */
+  int lists;     /* how many unwritten lists may still be followed */
+  int depth;     /* how many subqueries this is in */
   int *is_out_of_memory;
 } path_place;
 
 static void append_place(sqlite3_str *sql, const tr_field_path *path, path_place place);
 
 /*
-** The elements of the list, or the values of the map, at `json_path` of the place's expression,
-** with what the path takes from each.
+** Appends the elements of the list, or the values of the map, at `json_path` of the place's
+** expression, with what the path takes from each.
 */
 static void append_elements(sqlite3_str *sql, const tr_field_path *path, path_place place,
                             tr_bytes json_path, int is_map) {
@@ -63,10 +67,10 @@ static void append_elements(sqlite3_str *sql, const tr_field_path *path, path_pl
                       json_path.data, place.depth);
 }
 
-/* From the place along plain names to the end of the path or to the next qualifier. */
+/* Follows plain names from the place to the end of the path or to the next qualifier. */
 static void append_place(sqlite3_str *sql, const tr_field_path *path, path_place place) {
   tr_buffer names = {0};
-  size_t sizes[TR_FIELD_PATH_MAX_STEPS]; /* of the JSON path to each step */
+  size_t sizes[TR_FIELD_PATH_MAX_STEPS]; /* of the JSON path up to each step */
   int first = place.step, last = path->step_count - 1;
   tr_code code = tr_buffer_append_byte(&names, '$', NULL);
   sizes[first] = names.size;

@@ -1,6 +1,6 @@
 /*
-** Reading the request: the clauses, and the key fields, each a column, a path into a JSON column,
-** or an expression with a name. The aggregates are read in group_by_fields_aggregates.c.
+** Reads the request: the clauses and the key fields. A key field is a column, a path into a JSON
+** column, or an expression with a name. The aggregates are read in group_by_fields_aggregates.c.
 */
 #include "group_by_fields_plan.h"
 
@@ -83,7 +83,7 @@ char *tr_group_parenthesised(tr_group_planner *p, const char *text) {
 
 /* --- key fields ---------------------------------------------------------------------------- */
 
-/* Adds a field; takes `sql`, which may be NULL after a failure. */
+/* Adds a field. Takes ownership of `sql`, which may be NULL after a failure. */
 static tr_code add_field(tr_group_planner *p, const char *name, char *sql, int column) {
   tr_group_plan *plan = p->plan;
   void *fields = plan->keys;
@@ -175,10 +175,10 @@ static tr_code add_list(tr_group_planner *p, const tr_argument_list *list,
 typedef struct path_item {
   const tr_argument *argument;
   tr_field_path path;
-  int is_expression; /* no path; only the ad hoc form may have such */
+  int is_expression; /* not a path; only in the ad hoc form */
 } path_item;
 
-/* Whether another item selects all that this one does; of two equal ones, the later one is. */
+/* Whether another item selects all that this one does. Of two equal items the later is covered. */
 static int is_covered(const path_item *items, int count, int index) {
   if (items[index].is_expression) return 0;
   const tr_field_path *path = &items[index].path;
@@ -223,7 +223,7 @@ static tr_code parse_path_item(tr_group_planner *p, const tr_argument *argument,
   return item->is_expression ? TR_OK : code;
 }
 
-/* Paths, of which those that others cover are dropped. */
+/* Adds paths, except those that others cover. */
 static tr_code add_paths(tr_group_planner *p, const tr_argument_list *list, int takes_expressions) {
   path_item *items = tr_malloc(((size_t)list->count + 1) * sizeof *items);
   if (items == NULL) return tr_error_no_memory(p->err);
@@ -246,7 +246,10 @@ static const char *column_name(const tr_group_plan *plan, int i) {
   return i < plan->key_count ? plan->keys[i].name : plan->outputs[i - plan->key_count].name;
 }
 
-/* The columns of one table; or, in the ad hoc form, the members of two objects. */
+/*
+** Checks that no two names are equal: among the columns of one table, or, in the ad hoc form, among
+** the members of each of the two objects.
+*/
 static tr_code check_names(tr_group_planner *p, int is_one_table) {
   const tr_group_plan *plan = p->plan;
   int count = plan->key_count + plan->output_count;
@@ -265,8 +268,8 @@ static tr_code read_source(tr_group_planner *p, const char *schema, const char *
   tr_code code = tr_source_table_read(source, p->db, TR_GROUP_FUNCTION, schema, table, p->err);
   if (code != TR_OK) return code;
   /*
-  ** The key of the rows, where there is one, for samples. It does not matter why there is none, but
-  ** it must not be for want of an answer.
+  ** The key of the rows, if there is one, is for samples. It does not matter why there is none, but
+  ** an error must not be taken for that.
   */
   tr_error reason = {0};
   code = tr_source_table_set_key(source, p->db, TR_GROUP_FUNCTION, NULL, &reason);

@@ -1,6 +1,7 @@
 /*
-** rows and first: what group_by_fields needs of combine functions beyond the registered ones. Both
-** depend on the order of rows, so they are not offered as aggregates, and have no bytes.
+** rows, first and first_by: combine functions that only group_by_fields uses. The results of rows
+** and first depend on the order of the rows, so they are not offered as aggregates. None of the
+** three has a binary form.
 */
 #include "combine/held_value.h"
 #include "group_by_fields_parts.h"

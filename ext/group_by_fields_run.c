@@ -1,5 +1,5 @@
 /*
-** The aggregate function that the inner statement calls, running that statement, and the result.
+** Runs the inner statement: the aggregate function that it calls, the run itself, and its result.
 */
 #include "group_by_fields_run.h"
 
@@ -13,14 +13,14 @@
 
 /* --- the aggregate function ---------------------------------------------------------------- */
 
-/* What a connection keeps of the memory of its large groupings, for the next one. */
+/* How much of the memory of its large groupings a connection keeps for the next one, in bytes. */
 #define RESERVE ((uint64_t)256 << 20)
 
-/* What a connection has. */
+/* The state of a connection. */
 typedef struct group_state {
   /*
-  ** The run that its inner statement belongs to, for the function to find; NULL when there is none.
-  ** A run inside a run (over a view that groups) puts the outer one back when it ends.
+  ** The run whose inner statement is running, so that the function can find it; NULL if there is
+  ** none. A run within a run (over a view that groups) restores the outer one when it ends.
   */
   tr_group_intake *run;
   tr_group_reserve *reserve;
@@ -93,7 +93,7 @@ tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group
   return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, db, rc);
 }
 
-/* Runs the statement: all rows go into the table. */
+/* Runs the statement, which adds all rows to the groups. */
 static tr_code fill(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run, tr_error *err) {
   tr_group_result *result = run->result;
   group_state *state = state_of(host);
@@ -130,7 +130,7 @@ tr_code tr_group_name_error(tr_error *err, tr_code code) {
   return code;
 }
 
-/* On the caller's connection. */
+/* Runs on the caller's connection alone. */
 static tr_code run_alone(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run,
                          const tr_group_request *request, int *scanned_whole, tr_error *err) {
   tr_code code = tr_grouping_create(&run->result->shape, &run->result->grouping, err);
@@ -142,14 +142,14 @@ static tr_code run_alone(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run
   return code;
 }
 
-/* How a run goes. */
+/* How a run is done. */
 typedef struct run_way {
-  int is_check;   /* only whether it could be run */
-  int is_alone;   /* other threads were tried */
-  int is_refused; /* out: other threads cannot do it, and what was laid out is for them */
+  int is_check;   /* only find out whether it can be run */
+  int is_alone;   /* do not try other threads; they have been refused */
+  int is_refused; /* out: other threads cannot run it, but it was laid out for them */
 } run_way;
 
-/* On several connections and threads, if that can be. */
+/* Runs on several connections and threads, if that is possible. */
 static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run,
                           const tr_group_request *request, int worker_count, run_way *way,
                           int *scanned_whole, tr_error *err) {
@@ -164,7 +164,10 @@ static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *ru
   return tr_grouping_ensure_one(run->result->grouping, err);
 }
 
-/* Says that the result is there, and how many groups it has, unless that will show. */
+/*
+** Ends the report on the run. If late rows may still make groups, their number is reported when all
+** groups have been read.
+*/
 static void report(tr_host *host, tr_group_result *result) {
   int is_late = tr_grouping_is_late(result->grouping);
   tr_run_report_end(host, is_late ? -1 : (int64_t)tr_grouping_count(result->grouping));
@@ -217,9 +220,9 @@ static tr_code run_one_way(tr_host *host, const tr_group_plan *plan,
 }
 
 /*
-** Rows that may come in any order need other aggregates, to show keys as their first row has them,
-** than rows in SQLite's order. So where other threads turn out to be of no use all is laid out
-** anew.
+** To show keys as their first row has them, rows that come in any order need other aggregates than
+** rows that come in SQLite's order. So if other threads cannot run the plan after all, it is laid
+** out again.
 */
 static tr_code run_plan(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                         int is_check, tr_group_result **result, int *scanned_whole, tr_error *err) {

@@ -1,10 +1,10 @@
 /*
-** Runs a group_by_fields plan: one inner SELECT whose only column is an aggregate function of ours,
-** which puts every row into a group table.
+** Runs a group_by_fields plan with one inner SELECT. Its only column is an aggregate function of
+** ours, which adds every row to the groups.
 **
 ** `SELECT tranche_group(key, ..., argument, ...) FROM t WHERE ...` is stepped once. That is twice
 ** as fast as stepping a SELECT row by row, since SQLite's virtual machine never leaves its loop.
-** The function finds its run through the host, and refuses to work without one.
+** The function finds its run through the host, and fails if there is none.
 **
 ** Thread-safety: belongs to its connection's thread.
 */
@@ -16,16 +16,16 @@
 
 int tr_group_register_function(tr_host *host);
 
-/* A condition on a key field: for the row to be read at all. */
+/* A condition on a key field that a row must satisfy to be read. */
 typedef struct tr_group_condition {
   int key;
   int op;                 /* SQLITE_INDEX_CONSTRAINT_EQ, LT, LE, GT, GE, IS, ISNULL */
-  sqlite3_value **values; /* none for ISNULL; for EQ any number: one of them */
+  sqlite3_value **values; /* none for ISNULL; any number for EQ, which means one of them */
   int value_count;
 } tr_group_condition;
 
 typedef struct tr_group_request {
-  uint64_t outputs; /* bit i: output i is wanted; bit 63: all from there on */
+  uint64_t outputs; /* bit i: output i is wanted; bit 63: that one and all after it */
   const tr_group_condition *conditions;
   int condition_count;
 } tr_group_request;
@@ -36,35 +36,38 @@ typedef struct tr_group_request {
 typedef struct tr_group_result tr_group_result;
 
 /*
-** All groups. `*scanned_whole` says whether SQLite read through the table for it, conditions or not
-** (so that another run with other conditions costs as much). TR_HOST with SQLite's text;
-** TR_TOO_BIG: the memory limit; what the functions' add_input gives; TR_INTERRUPTED; TR_NO_MEMORY.
+** Makes all groups. `*scanned_whole` says whether SQLite read the whole table for it, with or
+** without conditions, so that a run with other conditions would cost as much.
+** TR_HOST: with SQLite's text. TR_TOO_BIG: the memory limit. TR_INTERRUPTED, TR_NO_MEMORY, and what
+** the functions' add_input returns.
 */
 tr_code tr_group_run(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                      tr_group_result **result, int *scanned_whole, tr_error *err);
 
-/* Prepares without running: whether all expressions compile. Errors as above. */
+/* Prepares without running, to find out whether all expressions compile. Errors as above. */
 tr_code tr_group_check(tr_host *host, const tr_group_plan *plan, tr_error *err);
 
-/* The next group, as tr_grouping_next has it. */
+/* The next group. Returns what tr_grouping_next does. */
 int tr_group_result_next(tr_group_result *result, tr_grouping_cursor *cursor,
                          const tr_group **group, tr_error *err);
 
-/* Key fields that conditions can be about: those behind them are left to SQLite. */
+/* The most key fields that conditions can be about. Those on later fields are left to SQLite. */
 #define TR_GROUP_MOST_CONDITIONS 64
 
 /*
-** Where the conditions ask for one value of each key field: 1, and `*group` is the only one that
-** can pass them, NULL for none. 0: they ask for something else, or for something that has to be
-** looked for. -1: as tr_grouping_next.
+** Finds the group, if the conditions ask for one value of each key field.
+**
+** 1: `*group` is the only group that can pass them, or NULL if there is none.
+** 0: they ask for something else, or for a value that cannot be looked up.
+** -1: as tr_grouping_next.
 */
 int tr_group_result_find(tr_group_result *result, const tr_group_condition *conditions, int count,
                          const tr_group **group, tr_error *err);
 
-/* The value of key field `key` of a group; bytes lie in the result. */
+/* The value of key field `key` of a group. Its bytes belong to the result. */
 tr_value tr_group_result_key(const tr_group_result *result, const tr_group *group, int key);
 
-/* An output that was wanted; `output` holds zeros, and the caller frees it. */
+/* Sets `output`, which holds zeros, to an output that was wanted. The caller frees it. */
 tr_code tr_group_result_output(const tr_group_result *result, const tr_group *group, int index,
                                tr_combine_output *output, tr_error *err);
 

@@ -1,5 +1,5 @@
 /*
-** Making groups, keeping them for the next scan, and walking them.
+** Makes the groups, keeps them for the next scan, and walks them.
 */
 #include "group_by_fields_scan.h"
 
@@ -41,8 +41,9 @@ void tr_group_scan_free(tr_group_scan *scan) {
 /* --- walking ---------------------------------------------------------------------------------- */
 
 /*
-** Whether the group is NULL where an = compares. It cannot pass then, but before 3.38 SQLite, which
-** has a scan for each value of an IN, lets it when it looks at the row again.
+** Whether the group has NULL in a field that is compared by =, so that it cannot pass. SQLite
+** before 3.38, which runs one scan for each value of an IN, lets it pass when it checks the row
+** again.
 */
 static int is_null_where_equal(const tr_group_scan *scan) {
   for (int i = 0; i < scan->plan->key_count && i < TR_GROUP_MOST_CONDITIONS; i++) {
@@ -70,7 +71,7 @@ static tr_code rewind_groups(tr_group_scan *scan, tr_error *err) {
   return tr_group_scan_next(scan, err);
 }
 
-/* Finds a group, or walks all, in a result that has all of them. */
+/* Begins with a result that has all groups: finds the one that is asked for, or walks all. */
 static tr_code begin_whole(tr_group_scan *scan, char *text, int argc, sqlite3_value **argv,
                            tr_error *err) {
   tr_group_condition *conditions = NULL;
@@ -90,7 +91,10 @@ static tr_code begin_whole(tr_group_scan *scan, char *text, int argc, sqlite3_va
 
 /* --- a created table --------------------------------------------------------------------- */
 
-/* Asked once: a scan lives no longer than its statement, whose program says it. */
+/*
+** Whether the statement writes to the source. Asked once: the statement's program says it, and a
+** scan lives no longer than its statement.
+*/
 static int is_source_written(tr_group_scan *scan) {
   if (scan->is_written < 0) {
     scan->is_written = tr_source_is_written(&scan->plan->source, tr_host_db(scan->host));
@@ -113,9 +117,10 @@ static tr_code make_groups(tr_group_scan *scan, tr_error *err) {
 }
 
 /*
-** A result that has all groups, or those that are asked for, serves for the rest of the statement.
-** In one that writes to the source it must: what it wrote meanwhile is not to be read. So there
-** conditions that may be others the next time are not passed on.
+** A result serves for the rest of the statement if it has all groups, or if the same ones are asked
+** for again. In a statement that writes to the source it must serve, since the scan must not read
+** what the statement has written. So conditions that may be others the next time are not passed on
+** there.
 */
 static tr_code begin_created(tr_group_scan *scan, int are_fixed, const char *text, int argc,
                              sqlite3_value **argv, tr_error *err) {
@@ -173,7 +178,7 @@ static tr_code read_call(const tr_kept_arguments *arguments, tr_group_call *call
                       TR_GROUP_FUNCTION "(): argument source is missing: the name of a table");
 }
 
-/* A result for the same arguments serves, too. */
+/* Begins again with the same result, if the arguments are the same. */
 static tr_code begin_ad_hoc(tr_group_scan *scan, int given, sqlite3_value **argv, tr_error *err) {
   if (scan->result != NULL && tr_kept_arguments_are(&scan->arguments, given, argv)) {
     return rewind_groups(scan, err);
@@ -196,8 +201,8 @@ tr_code tr_group_scan_begin(tr_group_scan *scan, int number, const char *text, i
                             sqlite3_value **argv, tr_error *err) {
   int is_ad_hoc = scan->plan == &scan->ad_hoc_plan;
   /*
-  ** Before anything of ours reads the file: what was noted when the statement was prepared may be
-  ** old.
+  ** Before we read anything of the file: what was noted when the statement was prepared may be
+  ** outdated.
   */
   tr_parallel_group_note(scan->host, is_ad_hoc ? "main" : scan->plan->source.schema);
   return is_ad_hoc ? begin_ad_hoc(scan, number, argv, err)

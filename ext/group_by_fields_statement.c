@@ -3,22 +3,22 @@
 **
 **   SELECT tranche_group(key, ..., argument, ...) FROM source WHERE where AND condition ...
 **
-** A key field whose collation is none of SQLite's own three can only be compared by SQLite. There
-** the source is wrapped in a SELECT that numbers the groups with dense_rank() over that field; the
-** number is the key, and what the field shows is its first value, kept by an aggregate.
+** If the collation of a key field is not one of SQLite's own three, only SQLite can compare it. The
+** source is then wrapped in a SELECT that numbers the groups by dense_rank() over that field. The
+** number is the key. What the field shows is its first value, which an aggregate keeps.
 */
 #include "group_by_fields_inside.h"
 
 /*
-** A condition in the inner statement must let all rows of every group through that can pass in the
-** query, where SQLite checks it once more; it may let through more.
+** A condition in the inner statement must let through all rows of every group that can pass in the
+** query, where SQLite checks it once more. It may let through more.
 **
-** The difference is affinity. In the inner statement the value has none, and takes the field's. In
-** the query it may have come from a column of numeric affinity, which then turns the field's text
-** into a number, where it looks like one. Such text lies below ':', and is let through; where the
-** field itself is of TEXT affinity and the value a number, there is no condition at all
-** (is_to_pass_on). A field that is an expression may have an affinity that its column in the query
-** has not: the unary + takes it away.
+** The two checks differ in affinity. In the inner statement the value has none, so it takes that of
+** the field. In the query it may come from a column of numeric affinity. Then text of the field
+** that looks like a number becomes a number. Such text sorts below ':', and is let through. If the
+** field has TEXT affinity and the value is a number, there is no condition at all (is_to_pass_on).
+** A field that is an expression may have an affinity that its column in the query has not: the
+** unary + removes it.
 */
 static void append_operand(sqlite3_str *sql, const tr_group_field *field, int is_expression) {
   sqlite3_str_appendf(sql, "%s%s", is_expression ? "+" : "", field->sql);
@@ -46,7 +46,7 @@ static void append_comparison(sqlite3_str *sql, const tr_group_condition *condit
   sqlite3_str_appendchar(sql, 1, ')');
 }
 
-/* Whether text that looks like a number may pass in the query where it would not here. */
+/* Whether text that looks like a number may pass in the query but would not pass here. */
 static int lets_numeric_text_through(const tr_group_condition *condition, tr_affinity affinity) {
   if (affinity >= TR_AFFINITY_NUMERIC) return 0;
   int is_below =
@@ -59,7 +59,7 @@ static int lets_numeric_text_through(const tr_group_condition *condition, tr_aff
   return 0;
 }
 
-/* Whether a field is an expression, as a view's column without a type may be. */
+/* Whether a field is an expression. A column of a view that has no type may be one, too. */
 static int is_expression_key(const tr_group_plan *plan, int key) {
   int column = plan->keys[key].column;
   return column < 0 ||
@@ -107,7 +107,7 @@ int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request
   return parameter - 1;
 }
 
-/* FROM ... WHERE ...; parameters of the conditions are ?1 and so on. */
+/* Appends FROM ... WHERE .... The parameters of the conditions are ?1 and so on. */
 static void append_source(sqlite3_str *sql, const tr_group_plan *plan, const char *schema,
                           const tr_group_request *request) {
   sqlite3_str_appendall(sql, " FROM ");
@@ -123,7 +123,10 @@ void tr_group_intake_append_arguments(const tr_group_intake *intake, sqlite3_str
   }
 }
 
-/* The same over a SELECT that has numbered the groups of fields that only SQLite can compare. */
+/*
+** Appends the arguments and the source, which is a SELECT that numbers the groups of those fields
+** that only SQLite can compare.
+*/
 static void append_ranked(sqlite3_str *sql, const tr_group_intake *intake, const char *schema,
                           const tr_group_request *request) {
   const tr_group_plan *plan = intake->result->plan;

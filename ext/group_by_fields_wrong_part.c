@@ -1,25 +1,23 @@
 /*
-** Which part of a grouping SQLite does not take. It says `no such column: x` of a whole statement;
-** here, once that has failed, each part is prepared alone over the source, until one fails as well.
+** Finds the part of a grouping that SQLite refuses. SQLite says `no such column: x` of a whole
+** statement. So once this has failed, each part is prepared alone over the source until one fails
+** as well.
 */
 #include "base/argument.h"
 #include "base/utf8.h"
 #include "group_by_fields_parts.h"
 #include "group_by_fields_run.h"
 
-/* Of the text of a part, so that there is room for the reason. */
+/* How much of the text of a part is shown, so that there is room for the reason. */
 #define SHOWN_BYTES 300
 
 typedef struct part_search {
   const tr_group_plan *plan;
   sqlite3 *db;
-  tr_error reason; /* why the part that was looked at last is not taken */
+  tr_error reason; /* why the last part that was tried was refused */
 } part_search;
 
-/*
-** Whether SQLite refuses the expression as an argument, or the condition; NULL: neither is looked
-** at.
-*/
+/* Whether SQLite refuses the argument, or the condition. One that is NULL is not tried. */
 static int is_refused(part_search *search, const char *argument, const char *condition) {
   const tr_source_table *source = &search->plan->source;
   sqlite3_str *sql = sqlite3_str_new(search->db);
@@ -33,10 +31,13 @@ static int is_refused(part_search *search, const char *argument, const char *con
   return code != TR_OK;
 }
 
-/* Says so: `before` and `sql`, which is in parentheses and closes what `before` has opened. */
+/*
+** Fills the error: `before`, `sql` and the reason. `sql` begins or ends the parentheses: it has its
+** own, or closes the one that `before` has opened.
+*/
 static tr_code name_part(const part_search *search, const char *before, const char *sql,
                          tr_error *err) {
-  if (search->reason.code != TR_HOST) { /* no memory, or an interrupt: it is not the part */
+  if (search->reason.code != TR_HOST) { /* out of memory or interrupted: not the part's fault */
     *err = search->reason;
     return err->code;
   }
@@ -49,7 +50,7 @@ static tr_code name_part(const part_search *search, const char *before, const ch
   return code;
 }
 
-/* A field that is a column of the source is there, or the source itself is at fault. */
+/* A field that is a column is not tried: the column exists, or the source is at fault. */
 static int is_wrong_key(part_search *search, const tr_group_field *key, tr_error *err) {
   if (key->column >= 0 || !is_refused(search, key->sql, NULL)) return 0;
   name_part(search, "key field ", key->sql, err);
@@ -62,7 +63,7 @@ static int is_wrong_output(part_search *search, const tr_group_output *output, t
   for (int i = 0; i < TR_COMBINE_MAX_ARGUMENTS; i++) {
     const char *sql = output->inputs[i].sql;
     if (sql == NULL || !is_refused(search, sql, NULL)) continue;
-    /* The arguments before it are left out. */
+    /* The message leaves out the arguments before it. */
     sqlite3_snprintf(sizeof before, before, i == 0 ? "%s" : "%s(..., ", name);
     name_part(search, before, i == 0 ? sql : sql + 1, err);
     return 1;
