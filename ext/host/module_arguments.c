@@ -185,15 +185,6 @@ int tr_sql_has_table_option(tr_bytes sql, const char *word, tr_error *err) {
 
 /* --- Copies ------------------------------------------------------------------------------- */
 
-/* A terminated copy. NULL: out of memory. */
-static char *copy_text(tr_bytes text) {
-  char *copy = tr_malloc(text.size + 1);
-  if (copy == NULL) return NULL;
-  if (text.size > 0) memcpy(copy, text.data, text.size);
-  copy[text.size] = '\0';
-  return copy;
-}
-
 static tr_bytes slice(tr_bytes text, size_t start, size_t end) {
   return (tr_bytes){text.data + start, end - start};
 }
@@ -202,9 +193,9 @@ static tr_bytes slice(tr_bytes text, size_t start, size_t end) {
 static char *copy_unquoted(tr_bytes text, const token *t) {
   uint8_t open = text.data[t->start];
   if (open != '\'' && open != '"' && open != '`' && open != '[') {
-    return copy_text(slice(text, t->start, t->end));
+    return tr_bytes_to_text(slice(text, t->start, t->end));
   }
-  char *copy = copy_text(slice(text, t->start + 1, t->end - 1));
+  char *copy = tr_bytes_to_text(slice(text, t->start + 1, t->end - 1));
   if (copy == NULL || open == '[') return copy;
   char *to = copy;
   for (const char *from = copy; *from != '\0'; from++) {
@@ -217,8 +208,8 @@ static char *copy_unquoted(tr_bytes text, const token *t) {
 
 /* The text of the tokens [from, to) as written; empty if there are none. NULL: out of memory. */
 static char *copy_tokens(const token_list *list, int from, int to) {
-  if (from >= to) return copy_text((tr_bytes){0});
-  return copy_text(slice(list->text, list->tokens[from].start, list->tokens[to - 1].end));
+  if (from >= to) return tr_bytes_to_text((tr_bytes){0});
+  return tr_bytes_to_text(slice(list->text, list->tokens[from].start, list->tokens[to - 1].end));
 }
 
 /* --- Lists -------------------------------------------------------------------------------- */
@@ -366,7 +357,7 @@ tr_code tr_table_name_parse(tr_bytes text, char **schema, char **table, tr_error
     *schema = copy_unquoted(text, &list.tokens[0]);
     *table = *schema == NULL ? NULL : copy_unquoted(text, &list.tokens[2]);
   } else {
-    *table = is_plain ? copy_unquoted(text, &list.tokens[0]) : copy_text(text);
+    *table = is_plain ? copy_unquoted(text, &list.tokens[0]) : tr_bytes_to_text(text);
   }
   if (*table == NULL) {
     tr_free(*schema);

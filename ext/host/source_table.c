@@ -17,10 +17,7 @@
 /* --- Small things ------------------------------------------------------------------------- */
 
 static char *copy_of(const char *text) {
-  size_t size = strlen(text == NULL ? "" : text) + 1;
-  char *copy = tr_malloc(size);
-  if (copy != NULL) memcpy(copy, text == NULL ? "" : text, size);
-  return copy;
+  return tr_bytes_to_text(tr_bytes_of_text(text));
 }
 
 static const char *text_of(sqlite3_stmt *stmt, int column) {

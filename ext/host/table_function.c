@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "combine/held_value.h"
 
 struct tr_row_list {
   int column_count;
-  tr_value *values; /* row after row; the bytes of text and blobs are owned */
+  tr_value *values; /* row after row; held values */
   size_t count;     /* of values */
   size_t capacity;
 };
@@ -31,21 +32,8 @@ typedef struct cursor {
 
 /* --- The list ----------------------------------------------------------------------------- */
 
-static tr_code copy_value(tr_value *to, const tr_value *from, tr_error *err) {
-  *to = *from;
-  if (from->type != TR_TEXT && from->type != TR_BLOB) return TR_OK;
-  uint8_t *bytes = tr_malloc(from->bytes.size + 1);
-  if (bytes == NULL) return tr_error_no_memory(err);
-  if (from->bytes.size > 0) memcpy(bytes, from->bytes.data, from->bytes.size);
-  to->bytes.data = bytes;
-  return TR_OK;
-}
-
 static void free_values(tr_value *values, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    int owns_bytes = values[i].type == TR_TEXT || values[i].type == TR_BLOB;
-    if (owns_bytes) tr_free((void *)values[i].bytes.data);
-  }
+  for (size_t i = 0; i < count; i++) tr_held_value_free(&values[i]);
 }
 
 static void clear_rows(tr_row_list *rows) {
@@ -66,7 +54,7 @@ tr_code tr_row_list_append(tr_row_list *rows, const tr_value *values, tr_error *
   }
   tr_value *row = rows->values + rows->count;
   for (size_t i = 0; i < columns; i++) {
-    if (copy_value(&row[i], &values[i], err) != TR_OK) {
+    if (tr_held_value_set(&row[i], &values[i], err) != TR_OK) {
       free_values(row, i);
       return TR_NO_MEMORY;
     }

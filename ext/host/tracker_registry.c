@@ -101,14 +101,6 @@ static tr_code check_name(tr_bytes name, tr_error *err) {
   return TR_OK;
 }
 
-static char *copy_text(tr_bytes text) {
-  char *copy = tr_malloc(text.size + 1);
-  if (copy == NULL) return NULL;
-  memcpy(copy, text.data, text.size);
-  copy[text.size] = '\0';
-  return copy;
-}
-
 tr_named_tracker *tr_tracker_registry_open(tr_tracker_registry *registry, tr_bytes name,
                                            const tr_restriction *restriction, tr_error *err) {
   if (check_name(name, err) != TR_OK) return NULL;
@@ -119,7 +111,7 @@ tr_named_tracker *tr_tracker_registry_open(tr_tracker_registry *registry, tr_byt
   }
   /* One reference for the registry, one for the caller. */
   *e = (entry){.owner = registry, .references = 2};
-  e->named.name = copy_text(name);
+  e->named.name = tr_bytes_to_text(name);
   if (e->named.name == NULL) tr_error_no_memory(err);
   if (e->named.name == NULL || tr_tracker_create(restriction, &e->named.tracker, err) != TR_OK) {
     free_entry(e);
@@ -206,7 +198,7 @@ void tr_named_tracker_end_scan(tr_named_tracker *named) {
 tr_code tr_named_tracker_agree_on_keys(tr_named_tracker *named, const char *keys, tr_error *err) {
   entry *e = (entry *)named;
   if (e->keys == NULL) {
-    e->keys = copy_text(tr_bytes_of_text(keys));
+    e->keys = tr_bytes_to_text(tr_bytes_of_text(keys));
     return e->keys == NULL ? tr_error_no_memory(err) : TR_OK;
   }
   if (strcmp(e->keys, keys) == 0) return TR_OK;

@@ -20,6 +20,23 @@ int tr_bytes_compare(tr_bytes a, tr_bytes b) {
   return (a.size > b.size) - (a.size < b.size);
 }
 
+int tr_bytes_is_name(tr_bytes name, const char *lower) {
+  for (size_t i = 0; i < name.size; i++, lower++) {
+    int c = name.data[i];
+    if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
+    if (c == 0 || c != *lower) return 0;
+  }
+  return *lower == '\0';
+}
+
+char *tr_bytes_to_text(tr_bytes bytes) {
+  char *text = tr_malloc(bytes.size + 1);
+  if (text == NULL) return NULL;
+  if (bytes.size > 0) memcpy(text, bytes.data, bytes.size);
+  text[bytes.size] = '\0';
+  return text;
+}
+
 tr_code tr_buffer_reserve(tr_buffer *buffer, size_t more, tr_error *err) {
   if (more <= buffer->capacity - buffer->size) return TR_OK;
   if (more > SIZE_MAX / 2 - buffer->size) return tr_error_no_memory(err);

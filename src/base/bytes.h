@@ -38,6 +38,12 @@ static inline tr_bytes tr_buffer_bytes(const tr_buffer *buffer) {
 /* Returns <0, 0 or >0. */
 int tr_bytes_compare(tr_bytes a, tr_bytes b);
 
+/* Whether `name` is `lower`, a name in lower case, if the case of ASCII letters is ignored. */
+int tr_bytes_is_name(tr_bytes name, const char *lower);
+
+/* A C string of the same bytes, to be released with tr_free. NULL: out of memory. */
+char *tr_bytes_to_text(tr_bytes bytes);
+
 /* Makes room for `more` bytes behind the present ones. TR_NO_MEMORY: nothing changed. */
 tr_code tr_buffer_reserve(tr_buffer *buffer, size_t more, tr_error *err);
 

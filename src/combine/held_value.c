@@ -11,6 +11,7 @@
 tr_code tr_held_value_set(tr_value *held, const tr_value *value, tr_error *err) {
   if (value->type < TR_TEXT || value->bytes.size == 0) {
     *held = *value;
+    if (value->type >= TR_TEXT) held->bytes.data = NULL; /* the caller's may go */
     return TR_OK;
   }
   uint8_t *copy = tr_malloc(value->bytes.size);

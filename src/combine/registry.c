@@ -40,18 +40,9 @@ const tr_combine_fn *tr_combine_fn_at(int index) {
   return index >= 0 && index < FUNCTION_COUNT ? functions[index] : NULL;
 }
 
-static int is_name(tr_bytes name, const char *of) {
-  for (size_t i = 0; i < name.size; i++, of++) {
-    int c = name.data[i];
-    if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
-    if (c == 0 || c != *of) return 0;
-  }
-  return *of == '\0';
-}
-
 const tr_combine_fn *tr_combine_fn_by_name(tr_bytes name) {
   for (int i = 0; i < FUNCTION_COUNT; i++) {
-    if (is_name(name, functions[i]->name)) return functions[i];
+    if (tr_bytes_is_name(name, functions[i]->name)) return functions[i];
   }
   return NULL;
 }

@@ -122,18 +122,9 @@ static const tr_sketch_kind kinds[] = {
     {"approx_top_count text", TOP_COUNT, TR_FREQUENT_STRINGS, read_frequent, write_frequent},
 };
 
-static int is_name(tr_bytes name, const char *of) {
-  for (size_t i = 0; i < name.size; i++, of++) {
-    int c = name.data[i];
-    if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
-    if (c == 0 || c != *of) return 0;
-  }
-  return *of == '\0';
-}
-
 const tr_sketch_kind *tr_sketch_kind_of(tr_bytes name) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    if (is_name(name, kinds[i].name)) return &kinds[i];
+    if (tr_bytes_is_name(name, kinds[i].name)) return &kinds[i];
   }
   return NULL;
 }

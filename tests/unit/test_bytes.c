@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "test_memory.h"
 
 static void test_compare(void **state) {
@@ -28,6 +29,31 @@ static void test_compare(void **state) {
       assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
     }
   }
+}
+
+static void test_is_name(void **state) {
+  (void)state;
+  static const char *const others[] = {"", "top_", "top_10s", "top_20", "tops10", "\xd4op_10"};
+  assert_true(tr_bytes_is_name(tr_bytes_of_text("top_10"), "top_10"));
+  assert_true(tr_bytes_is_name(tr_bytes_of_text("ToP_10"), "top_10"));
+  assert_true(tr_bytes_is_name((tr_bytes){NULL, 0}, ""));
+  assert_false(tr_bytes_is_name((tr_bytes){(const uint8_t *)"top_10\0", 7}, "top_10"));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    assert_false(tr_bytes_is_name(tr_bytes_of_text(others[i]), "top_10"));
+  }
+}
+
+static void test_to_text(void **state) {
+  (void)state;
+  char *text = tr_bytes_to_text((tr_bytes){(const uint8_t *)"abc", 2});
+  assert_string_equal(text, "ab");
+  test_memory_fail_at(1);
+  assert_null(tr_bytes_to_text(tr_bytes_of_text(text)));
+  test_memory_fail_at(0);
+  tr_free(text);
+  text = tr_bytes_to_text((tr_bytes){NULL, 0});
+  assert_string_equal(text, "");
+  tr_free(text);
 }
 
 static void test_appends(void **state) {
@@ -135,6 +161,7 @@ static void test_long_message(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_is_name),      cmocka_unit_test(test_to_text),
       cmocka_unit_test(test_compare),      cmocka_unit_test(test_appends),
       cmocka_unit_test(test_grows),        cmocka_unit_test(test_set),
       cmocka_unit_test(test_absurd_sizes), cmocka_unit_test(test_no_memory),
