@@ -64,7 +64,8 @@ static int has_order_of_digits(const tr_source_table *source, const tr_term *ter
   return i < 3;
 }
 
-tr_value tr_term_value(const tr_source_table *source, const tr_term *term, int i) {
+/* Value `i` of the term, as it must be bound. */
+static tr_value bound_value(const tr_source_table *source, const tr_term *term, int i) {
   static const uint8_t above_numbers[] = {':'};
   tr_value value = tr_value_of_sqlite(term->values[i]);
   if (value.type != TR_TEXT || tr_value_lacks_bytes(&value)) return value;
@@ -120,22 +121,52 @@ static void append_column(const tr_source_table *source, const tr_term *term, sq
   if (term->is_binary && !is_own) sqlite3_str_appendall(sql, " COLLATE BINARY");
 }
 
+/* Whether a value of the list is ambiguous. Each value is then bound twice. */
+static int has_ambiguous(const tr_source_table *source, const tr_term *term) {
+  for (int i = 0; i < term->value_count; i++) {
+    if (is_ambiguous(source, term, i)) return 1;
+  }
+  return 0;
+}
+
+int tr_term_parameter_count(const tr_source_table *source, const tr_term *term) {
+  if (!operators[term->op].has_value) return 0;
+  if (term->op != TR_IN) return 1;
+  return has_ambiguous(source, term) ? 2 * term->value_count : term->value_count;
+}
+
+tr_value tr_term_parameter(const tr_source_table *source, const tr_term *term, int i) {
+  return bound_value(source, term, i % term->value_count);
+}
+
+/*
+** The second list compares all values as numbers; for those that are none, SQLite's own check
+** decides. It is a subquery because a list of expressions would compare by the affinity of the
+** column alone.
+**
+** Only the first parameter has its number, and the others follow from it: SQLite takes time in the
+** square of their count to look up numbers.
+*/
 static void append_list(const tr_source_table *source, const tr_term *term, int first,
                         sqlite3_str *sql) {
-  int has_ambiguous = 0;
   append_column(source, term, sql);
   sqlite3_str_appendall(sql, " IN (");
   for (int i = 0; i < term->value_count; i++) {
-    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", first + i);
-    has_ambiguous |= is_ambiguous(source, term, i);
+    if (i == 0) {
+      sqlite3_str_appendf(sql, "?%d", first);
+    } else {
+      sqlite3_str_appendall(sql, ", ?");
+    }
   }
   sqlite3_str_appendall(sql, ")");
-  for (int i = 0; i < term->value_count && has_ambiguous; i++) {
-    if (!is_ambiguous(source, term, i)) continue;
-    sqlite3_str_appendall(sql, " OR ");
-    append_column(source, term, sql);
-    sqlite3_str_appendf(sql, " = CAST(?%d AS NUMERIC)", first + i);
+  if (!has_ambiguous(source, term)) return;
+  sqlite3_str_appendall(sql, " OR ");
+  append_column(source, term, sql);
+  sqlite3_str_appendall(sql, " IN (VALUES ");
+  for (int i = 0; i < term->value_count; i++) {
+    sqlite3_str_appendf(sql, "%s(CAST(? AS NUMERIC))", i == 0 ? "" : ", ");
   }
+  sqlite3_str_appendall(sql, ")");
 }
 
 /* Whether all text satisfies the operator if the value is taken as a number. */
@@ -191,7 +222,7 @@ static int comparable_value(const tr_source_table *source, const tr_term *term, 
                             tr_value *value) {
   sqlite3_value *given = term->values[i];
   if (is_ambiguous(source, term, i)) return 0;
-  *value = tr_term_value(source, term, i);
+  *value = bound_value(source, term, i);
   if (value->type == TR_TEXT && is_numeric(affinity_of(source, term->column))) {
     tr_spelled_number(given, value->bytes, value);
   }

@@ -47,6 +47,7 @@ typedef struct tr_term {
   int may_be_of_pattern;  /* for TR_LT: see tr_may_be_of_pattern */
   sqlite3_value **values; /* one, or any number with TR_IN; borrowed */
   int value_count;
+  int is_too_long; /* a list that SQLite has not enough parameters for: it only narrows the range */
 } tr_term;
 
 /* The operator for SQLite's constraint code; TR_OPERATORS if it cannot be passed on. */
@@ -70,13 +71,17 @@ int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op);
 int tr_may_be_of_pattern(sqlite3_value *lower, sqlite3_value *upper);
 int tr_constraint_may_be_of_pattern(sqlite3_index_info *info, int i);
 
-/* Value `i` of the term, as it must be bound to the condition's parameter. */
-tr_value tr_term_value(const tr_source_table *source, const tr_term *term, int i);
+/*
+** How many parameters the condition has, and the value that must be bound to parameter `i` of them,
+** counted from 0.
+*/
+int tr_term_parameter_count(const tr_source_table *source, const tr_term *term);
+tr_value tr_term_parameter(const tr_source_table *source, const tr_term *term, int i);
 
 /*
-** Appends the term as an SQL condition. Its parameters are ?first and following, one for each
-** value. The text depends on the number of the values and on their types, not on the values
-** themselves.
+** Appends the term as an SQL condition. Its parameters are ?first and following; what stands before
+** it in the statement has the parameters below `first`. The text depends on the number of the
+** values and on their types, not on the values themselves.
 */
 void tr_term_append_condition(const tr_source_table *source, const tr_term *term, int first,
                               sqlite3_str *sql);

@@ -102,9 +102,10 @@ static char *build_conditions(const tr_scan_table *table, const tr_term *terms, 
   }
   int next = 1;
   for (int i = 0; i < count; i++) {
+    if (terms[i].is_too_long) continue;
     sqlite3_str_appendall(sql, between);
     tr_term_append_condition(&table->source, &terms[i], next, sql);
-    next += terms[i].value_count;
+    next += tr_term_parameter_count(&table->source, &terms[i]);
     between = " AND ";
   }
   *parameter_count = next - 1;
@@ -145,9 +146,10 @@ static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const
     if (code != TR_OK) tr_scan_inner_free(&cursor->inner);
   }
   int index = 1;
-  for (int i = 0; i < count && code == TR_OK; i++) {
-    for (int j = 0; j < terms[i].value_count && code == TR_OK; j++) {
-      tr_value value = tr_term_value(&table->source, &terms[i], j);
+  for (int i = 0; i < count; i++) {
+    int parameters = terms[i].is_too_long ? 0 : tr_term_parameter_count(&table->source, &terms[i]);
+    for (int j = 0; j < parameters && code == TR_OK; j++) {
+      tr_value value = tr_term_parameter(&table->source, &terms[i], j);
       code = tr_statement_reader_bind(cursor->inner.reader, index++, &value, err);
     }
   }
@@ -297,6 +299,20 @@ static tr_code read_list(sqlite3 *db, sqlite3_value *list, tr_term *term, tr_err
   return has_value < 0 ? err->code : TR_OK;
 }
 
+/* Finds the lists for which a statement has not enough parameters left. */
+static void mark_long_lists(const tr_scan_table *table, scan_arguments *arguments) {
+  enum { OF_BOUNDS = 2 * (TR_KEY_COLUMNS_MAX + 1), OF_OTHER_TERMS = TR_SCAN_TERMS_MAX };
+  int room = sqlite3_limit(table->db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
+  room -= OF_BOUNDS + OF_OTHER_TERMS;
+  for (int i = 0; i < arguments->term_count; i++) {
+    tr_term *term = &arguments->terms[i];
+    if (term->op != TR_IN) continue;
+    int parameters = tr_term_parameter_count(&table->source, term);
+    term->is_too_long = parameters > room;
+    if (!term->is_too_long) room -= parameters;
+  }
+}
+
 static tr_code read_term(const tr_scan_table *table, const tr_scan_plan_term *planned,
                          sqlite3_value *value, scan_arguments *arguments, tr_error *err) {
   tr_term *term = &arguments->terms[arguments->term_count];
@@ -380,6 +396,7 @@ static tr_code read_arguments(const tr_scan_table *table, const tr_scan_plan *pl
     }
   }
   if (code == TR_OK) code = drop_terms_of_patterns(table, arguments, err);
+  mark_long_lists(table, arguments);
   if (code == TR_OK) {
     code = tr_terms_range(&table->source, arguments->terms, arguments->term_count,
                           &arguments->range, err);
