@@ -20,8 +20,12 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Debian's own Python: others are often built without extension loading.
 PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
 
+INSTALL ?= install
+
 WARNINGS = -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
-CFLAGS_ALL = $(WARNINGS) $(OPTIMISE) -fPIC -fvisibility=hidden -pthread -D_GNU_SOURCE $(SANITIZE) $(CFLAGS)
+# The same sources give the same bytes in every folder: no path of it is in them, and files are sorted.
+CFLAGS_ALL = $(WARNINGS) $(OPTIMISE) -fPIC -fvisibility=hidden -ffile-prefix-map=$(CURDIR)=. \
+  -pthread -D_GNU_SOURCE $(SANITIZE) $(CFLAGS)
 LDFLAGS_ALL = $(LDFLAGS)
 VERSION = $(shell sed -n 's/^.define TRANCHE_VERSION "\(.*\)"/\1/p' ext/tranche.h)
 COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo release)
@@ -29,8 +33,8 @@ COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo release)
 # A build under a sanitizer, which no ordinary program can load, stays in its folder.
 LOADABLE = $(if $(SANITIZE),$(BUILD)/tranche.so,tranche.so)
 
-SRC = $(wildcard src/*/*.c)
-EXT = $(wildcard ext/*.c ext/host/*.c)
+SRC = $(sort $(wildcard src/*/*.c))
+EXT = $(sort $(wildcard ext/*.c ext/host/*.c))
 SRC_OBJECTS = $(SRC:%.c=$(BUILD)/%.o)
 EXT_OBJECTS = $(EXT:%.c=$(BUILD)/%.o)
 EXT_STATIC_OBJECTS = $(EXT:%.c=$(BUILD)/static/%.o)
@@ -167,10 +171,10 @@ test-interop: $(BUILD)/tranche.so ## sketches to and from PyPI's datasketches, w
 
 .PHONY: install
 install: tranche.so $(BUILD)/libtranche.a ## install under $(DESTDIR)$(PREFIX): extension, header, static library, tranche.pc
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
-	install -m 755 tranche.so $(DESTDIR)$(LIBDIR)/tranche.so
-	install -m 644 $(BUILD)/libtranche.a $(DESTDIR)$(LIBDIR)/libtranche.a
-	install -m 644 ext/tranche.h $(DESTDIR)$(INCLUDEDIR)/tranche.h
+	$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	$(INSTALL) -m 755 tranche.so $(DESTDIR)$(LIBDIR)/tranche.so
+	$(INSTALL) -m 644 $(BUILD)/libtranche.a $(DESTDIR)$(LIBDIR)/libtranche.a
+	$(INSTALL) -m 644 ext/tranche.h $(DESTDIR)$(INCLUDEDIR)/tranche.h
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)' \
 	  'extension=$${libdir}/tranche.so' '' 'Name: tranche' \
 	  'Description: Splittable scans and mergeable aggregates for SQLite' 'Version: $(VERSION)' \
@@ -196,9 +200,10 @@ tranche.so: $(BUILD)/tranche.so FORCE
 	@cmp -s $< $@ || { cp $< $@.new && mv $@.new $@ && echo "built ./tranche.so"; }
 
 # nodelete: SQLite unloads an extension whose start failed (out of memory), but what it had registered by then is
-# still called when the connection closes. defs: nothing undefined, which sanitizers cannot promise.
+# still called when the connection closes. relro, now: addresses of functions are read-only once it is loaded.
+# defs: nothing undefined, which sanitizers cannot promise.
 comma = ,
-LINK_SHARED = -shared -Wl,-z,nodelete $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs)
+LINK_SHARED = -shared -Wl,-z,nodelete,-z,relro,-z,now $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs)
 $(BUILD)/tranche.so: $(EXT_OBJECTS) $(SRC_OBJECTS) $(BUILD)/flags
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LINK_SHARED) -o $@ $(filter %.o,$^) -lm
 
@@ -221,11 +226,12 @@ $(BUILD)/commit: FORCE
 
 .PHONY: FORCE
 
-# tranche_debug() says what this is.
+# tranche_debug() says what this is. A packager's flags may name the folder of the build.
+PATH_FLAGS = -ffile-prefix-map=% -fdebug-prefix-map=% -fmacro-prefix-map=%
 ABOUT = $(BUILD)/ext/about.o $(BUILD)/static/ext/about.o
 $(ABOUT): $(BUILD)/commit
 $(ABOUT): ABOUT_FLAGS = -DTRANCHE_COMMIT='"$(COMMIT)"' \
-  -DTRANCHE_BUILD_FLAGS='"$(compiler) $(strip $(OPTIMISE) $(SANITIZE) $(CFLAGS))"'
+  -DTRANCHE_BUILD_FLAGS='"$(compiler) $(strip $(OPTIMISE) $(SANITIZE) $(filter-out $(PATH_FLAGS),$(CFLAGS)))"'
 
 COMPILE = $(CC) $(CFLAGS_ALL) $(CPPFLAGS) -Isrc -Iext -MMD -MP
 

@@ -1,4 +1,6 @@
-"""`make install` under a DESTDIR: what it puts there works, and uninstall leaves nothing."""
+"""`make install` under a DESTDIR: what it puts there works and names no folder of the build, and uninstall leaves
+nothing."""
+import pathlib
 import shutil
 
 
@@ -29,6 +31,11 @@ def run(setting, report, wanted):
             status, output, _ = setting.run(query)
             if status:
                 problems.append(f"pkg-config: {output}")
+        if what == "install" and not status:
+            here = str(pathlib.Path.cwd()).encode()
+            named_in = [file.name for file in library.iterdir() if file.is_file() and here in file.read_bytes()]
+            if named_in:
+                problems.append(f"the folder of the build is named in {named_in}")
     left = [str(path) for path in (folder / "usr").rglob("*") if not path.is_dir()]
     if left:
         problems.append(f"uninstall left {left}")
