@@ -34,11 +34,11 @@ void tr_group_keys_append_columns(const tr_group_keys *keys, sqlite3_str *sql) {
   append_key_with(keys, "", sql);
 }
 
-void tr_group_keys_append_bound(const tr_group_keys *keys, const char *operator, int * parameter,
+void tr_group_keys_append_bound(const tr_group_keys *keys, const char *comparison, int *parameter,
                                 sqlite3_str *sql) {
   sqlite3_str_appendchar(sql, 1, '(');
   tr_group_keys_append_columns(keys, sql);
-  sqlite3_str_appendf(sql, ") %s (", operator);
+  sqlite3_str_appendf(sql, ") %s (", comparison);
   for (int i = 0; i < size_of(keys); i++) {
     sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", ++*parameter);
   }
@@ -128,7 +128,7 @@ tr_code tr_group_keys_read(tr_group_keys *keys, sqlite3_stmt *stmt, tr_buffer *k
 
 static sqlite3_str *look_up_sql(const tr_group_keys *keys, tr_key_look_up l) {
   static const struct {
-    const char *operator; /* NULL: there is no bound */
+    const char *comparison; /* NULL: there is no bound */
     const char *order;
     const char *limit;
   } forms[TR_KEY_LOOK_UPS] = {
@@ -143,9 +143,9 @@ static sqlite3_str *look_up_sql(const tr_group_keys *keys, tr_key_look_up l) {
   append_key_with(keys, "", sql);
   sqlite3_str_appendall(sql, " FROM ");
   tr_sql_append_table(sql, source->schema, source->name);
-  if (forms[l].operator!= NULL) {
+  if (forms[l].comparison != NULL) {
     sqlite3_str_appendall(sql, " WHERE ");
-    tr_group_keys_append_bound(keys, forms[l].operator, & parameter, sql);
+    tr_group_keys_append_bound(keys, forms[l].comparison, &parameter, sql);
   }
   sqlite3_str_appendall(sql, " ORDER BY ");
   append_key_with(keys, forms[l].order, sql);

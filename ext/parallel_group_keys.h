@@ -50,7 +50,7 @@ void tr_group_keys_append_columns(const tr_group_keys *keys, sqlite3_str *sql);
 ** `(k1, k2) >= (?3, ?4)`. The parameters follow number `*parameter`, which becomes the last one
 ** used.
 */
-void tr_group_keys_append_bound(const tr_group_keys *keys, const char *operator, int * parameter,
+void tr_group_keys_append_bound(const tr_group_keys *keys, const char *comparison, int *parameter,
                                 sqlite3_str *sql);
 
 /* Binds the values of an existing key, from parameter `*parameter` on, which is moved past them. */

@@ -178,15 +178,15 @@ static int holds_for_all_text(const tr_source_table *source, const tr_term *term
 /* The condition for an ambiguous value: true if it is true for one of the meanings. */
 static void append_ambiguous(const tr_source_table *source, const tr_term *term, int first,
                              sqlite3_str *sql) {
-  const char *operator= operators[term->op].text;
+  const char *comparison = operators[term->op].text;
   if (holds_for_all_text(source, term)) {
     sqlite3_str_appendall(sql, "1");
     return;
   }
   append_column(source, term, sql);
-  sqlite3_str_appendf(sql, " %s ?%d OR ", operator, first);
+  sqlite3_str_appendf(sql, " %s ?%d OR ", comparison, first);
   append_column(source, term, sql);
-  sqlite3_str_appendf(sql, " %s CAST(?%d AS NUMERIC)", operator, first);
+  sqlite3_str_appendf(sql, " %s CAST(?%d AS NUMERIC)", comparison, first);
 }
 
 void tr_term_append_condition(const tr_source_table *source, const tr_term *term, int first,

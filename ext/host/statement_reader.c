@@ -103,12 +103,12 @@ static void append_order_columns(const tr_source_table *source, int from, int co
 }
 
 /* Appends ` AND (a, b) >= (?3, ?4)`. */
-static void append_bound(const tr_source_table *source, int from, int count, const char *operator,
+static void append_bound(const tr_source_table *source, int from, int count, const char *comparison,
                          int first_parameter, sqlite3_str *sql) {
   if (count == 0) return;
   sqlite3_str_appendall(sql, " AND (");
   append_order_columns(source, from, count, "", sql);
-  sqlite3_str_appendf(sql, ") %s (", operator);
+  sqlite3_str_appendf(sql, ") %s (", comparison);
   for (int i = 0; i < count; i++) {
     sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", first_parameter + i);
   }

@@ -201,9 +201,9 @@ static size_t round_up(size_t size) {
 }
 
 static spare **spares_of(tr_group_arena *arena, size_t size) {
-  int class = 0;
-  while (size >>= 1) class ++;
-  return &arena->spares[class];
+  int log = 0;
+  while (size >>= 1) log++;
+  return &arena->spares[log];
 }
 
 tr_code tr_group_arena_take(tr_group_arena *arena, size_t size, void **piece, tr_error *err) {
