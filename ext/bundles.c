@@ -1,8 +1,9 @@
 /*
-** Rows of the bundle table, and the question whose a bundle is.
+** Rows of the bundle table, and the check whose a bundle is.
 **
-** A row is read whole, changed in memory and written whole. That is one way to read and one to write for
-** everything that can happen to a bundle, and two rows that change together (a cut) are one statement.
+** A row is always read as a whole, changed in memory and written as a whole. So there is one way to
+** read and one to write, whatever happens to a bundle. Rows that change together (a cut) are
+** written by one statement.
 */
 #include "bundles.h"
 
@@ -43,7 +44,7 @@ enum {
   COLUMNS
 };
 
-/* What may stand in a column: NULL always, while nobody holds the bundle, or never. */
+/* When a column must have a value: never, while the bundle is claimed, always. */
 typedef enum column_need { OPTIONAL, OF_CLAIMED, ALWAYS } column_need;
 
 static const struct {
@@ -99,7 +100,10 @@ void tr_bundle_free(tr_bundle *bundle) {
 
 /* --- Reading ------------------------------------------------------------------------------ */
 
-/* A row's values: asked for once, and then without the connection's mutex, which is held (we are in a call). */
+/*
+** The values of a row. They are asked for once and then read without taking the connection's mutex,
+** which is held since we are in a call.
+*/
 typedef sqlite3_value *row_values[COLUMNS];
 
 tr_code tr_bundle_read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *err) {
@@ -115,7 +119,7 @@ tr_code tr_bundle_read_bytes(sqlite3_value *value, tr_buffer *buffer, tr_error *
   return tr_buffer_set(buffer, (tr_bytes){bytes, size}, err);
 }
 
-/* Where it begins, as SQL. */
+/* The start of the bundle as an SQL literal. */
 static const char *start_of(const tr_bundle *bundle, tr_literal literal) {
   tr_value start = tr_value_blob(tr_buffer_bytes(&bundle->start));
   return tr_value_literal(&start, literal);
@@ -150,7 +154,9 @@ static int is_null(sqlite3_value *value) {
   return sqlite3_value_type(value) == SQLITE_NULL;
 }
 
-/* Whether each column holds what bind() writes. Damaged numbers would overflow, or be no time at all. */
+/*
+** Checks that each column has what bind() writes. A damaged number could overflow, or be no time.
+*/
 static tr_code check_columns(const row_values values, const tr_bundle *bundle, tr_error *err) {
   for (int i = 0; i < COLUMNS; i++) {
     sqlite3_value *value = values[i];
@@ -174,8 +180,8 @@ static tr_code check_columns(const row_values values, const tr_bundle *bundle, t
 }
 
 /*
-** The range without an upper bound is pending and not counted, and no other; and each ends behind its
-** beginning. Else claiming, and rescanning, would not end.
+** Checks that the range without an upper bound is pending and not counted, that every other is
+** counted, and that each ends after its start. Otherwise claiming and rescanning might not end.
 */
 static tr_code check_range(const tr_bundle *bundle, tr_error *err) {
   tr_bytes end = tr_buffer_bytes(&bundle->end);
@@ -242,7 +248,7 @@ static tr_value integer_or_null(int has_value, int64_t integer) {
   return has_value ? tr_value_integer(integer) : tr_value_null();
 }
 
-/* The bundle stays as it is until the statement has run: nothing is copied. */
+/* Binds a value without a copy: the bundle does not change until the statement has run. */
 static int bind_borrowed(sqlite3_stmt *stmt, int index, const tr_value *value) {
   if (value->type < TR_TEXT) return tr_bind_value(stmt, index, value);
   const char *bytes = value->bytes.size == 0 ? "" : (const char *)value->bytes.data;
@@ -315,8 +321,9 @@ void tr_bundle_let_go(tr_bundle *bundle) {
 /* --- The number of a claim ---------------------------------------------------------------- */
 
 /*
-** One that may be rolled back: the count of claims above this many bits of the lease. All are below 2^53, as JSON is
-** read by programs to which integers are doubles; a count too great for that stays at the greatest.
+** The number of a claim that may be rolled back: the count of claims, followed by this many bits of
+** the lease. Every number is below 2^53, since some programs read the integers of JSON as doubles.
+** A greater count stays at the greatest.
 */
 enum { LEASE_BITS = 40, GREATEST_COUNT = (1 << 13) - 1 };
 
@@ -329,14 +336,18 @@ static int has_lease(int64_t number) {
   return number >> LEASE_BITS != 0;
 }
 
-/* Whether it is the number of the claim that holds the bundle. 0, none, stands for that too. */
+/*
+** Whether it is the number of the claim that holds the bundle. 0, no number, counts as that claim,
+** too.
+*/
 static int is_present_claim(const tr_bundle *bundle, int64_t number) {
   return number == 0 || number == bundle->claims || number == number_with_lease(bundle);
 }
 
 /*
-** Whether a claim of another number cannot have been before the present one: its count is no less. At the greatest count,
-** which many claims share, that is not known.
+** Whether a claim with another number must have been rolled back: it cannot have been before the
+** present one, since its count is not less. Many claims share the greatest count, so there it is
+** not known.
 */
 static int was_rolled_back(const tr_bundle *bundle, int64_t number) {
   if (!has_lease(number)) return number > bundle->claims;
@@ -368,7 +379,7 @@ tr_code tr_bundle_argument(const char *function, sqlite3_value *value, tr_restri
 
 /* --- Whose it is -------------------------------------------------------------------------- */
 
-/* Says what is wrong with the bundle that the call names. */
+/* Fills the error: what is wrong with the bundle that the call names. */
 static tr_code refuse(const tr_job *job, const tr_bundle_call *call, const char *reason,
                       tr_error *err) {
   tr_buffer text = {0};
@@ -382,7 +393,7 @@ static tr_code refuse(const tr_job *job, const tr_bundle_call *call, const char 
   return code;
 }
 
-/* The same where another holds it: `why` it is not the caller's. */
+/* The same if somebody else holds the bundle. `why` says why it is not the caller's. */
 static tr_code refuse_other(const tr_job *job, const tr_bundle_call *call, const tr_bundle *bundle,
                             const char *is, const char *why, tr_error *err) {
   enum { SHOWN_BYTES = 100 };
@@ -394,9 +405,10 @@ static tr_code refuse_other(const tr_job *job, const tr_bundle_call *call, const
 }
 
 /*
-** Whoever names the worker that holds the bundle may end the claim; else only the connection that made it, which
-** has taken its lease. Of several claims it is the last that holds, where the text says which it is of: one that was put
-** together, or that a former version gave, does not.
+** Checks that the caller may end the claim. A caller that names the worker may, if that worker
+** holds the bundle. Without a worker, only the connection that has taken the lease may. If the text
+** says of which claim it is, that must be the last one. A text that was put together by hand or is
+** from a former version does not say it.
 */
 static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const tr_bundle *bundle,
                            tr_error *err) {
@@ -419,7 +431,10 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
                       err);
 }
 
-/* A statement whose one value is where a bundle begins: a copy, for `start` may be of what is then read into. */
+/*
+** A statement whose only parameter is the start of a bundle. The value is copied, since `start` may
+** belong to the bundle that is then read.
+*/
 static tr_code statement_of_start(tr_job *job, tr_job_sql sql, tr_bytes start, sqlite3_stmt **stmt,
                                   tr_error *err) {
   tr_value value = tr_value_blob(start);
@@ -433,12 +448,15 @@ int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_erro
   sqlite3_stmt *stmt;
   tr_code code = statement_of_start(job, TR_BUNDLE_OF_START, start, &stmt, err);
   int is_found = code == TR_OK ? tr_bundle_step(job, stmt, bundle, err) : -1;
-  /* Where an authorizer had the column ignored there is none either; that shall not be kept. */
+  /* If an authorizer makes SQLite ignore the column, nothing is found either. Do not keep that. */
   if (is_found == 0) tr_job_forget_statement(job, TR_BUNDLE_OF_START);
   return is_found;
 }
 
-/* Whether a neighbour's bound, NULL where there is no neighbour, is that of the bundle, empty there. */
+/*
+** Whether the bound of a neighbour is that of the bundle. `value` is NULL if there is no neighbour,
+** and then the bound must be empty.
+*/
 static int is_border(sqlite3_value *value, tr_bytes bound) {
   if (sqlite3_value_type(value) == SQLITE_NULL) return bound.size == 0;
   const void *bytes = sqlite3_value_blob(value);
@@ -526,7 +544,7 @@ tr_code tr_job_check_states(tr_job *job, tr_error *err) {
   return code;
 }
 
-/* The least rowid whose key is not below `bound`; 0: there is none. */
+/* Finds the least rowid whose key is not below `bound`. 0: there is none. */
 static int least_rowid(tr_bytes bound, int64_t *rowid) {
   uint8_t key[TR_ROWID_KEY_SIZE] = {0};
   size_t size = bound.size < sizeof key ? bound.size : sizeof key;

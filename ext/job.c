@@ -1,8 +1,9 @@
 /*
-** Open jobs: a list for each connection, and the statements of each.
+** Open jobs: a list for each connection, and the statements of each job.
 **
-** A virtual table is disconnected whenever the schema is read anew, and that may happen inside any
-** statement that we step. So a job is counted: its table holds one reference, a call that uses it another.
+** SQLite disconnects a virtual table whenever it reads the schema again, and that may happen inside
+** any statement that we step. So a job has a reference count: its table holds one reference, a call
+** that uses it another.
 */
 #include "job.h"
 
@@ -17,14 +18,14 @@
 struct tr_jobs {
   tr_job *first;
   int64_t first_lease;
-  int64_t leases; /* how many were taken, those of claims that were rolled back too */
+  int64_t leases; /* how many were taken, also by claims that were rolled back */
 };
 
 /* --- The list ----------------------------------------------------------------------------- */
 
 /*
-** Where a connection's leases begin: below 2^62, so that they never come to an end. SQLite's random numbers alone would be
-** the same in processes that were forked after the first of them.
+** The first lease of a connection. It is below 2^62, so the numbers never run out. SQLite's random
+** numbers alone would not do: processes that are forked after the first of them get the same.
 */
 static int64_t first_lease(const void *address) {
   struct {
@@ -139,7 +140,10 @@ tr_code tr_job_rename(tr_job *job, const char *name, tr_error *err) {
 
 /* --- Finding ------------------------------------------------------------------------------ */
 
-/* The attached database that has a table of that name, a copy; `*schema` NULL: none has. */
+/*
+** Finds the attached database that has a table of that name. `*schema` is a copy, or NULL if there
+** is none.
+*/
 static tr_code find_attached(sqlite3 *db, const char *name, char **schema, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = TR_OK;
@@ -147,7 +151,7 @@ static tr_code find_attached(sqlite3 *db, const char *name, char **schema, tr_er
                               NULL);
   while (rc == SQLITE_OK && *schema == NULL && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
     rc = SQLITE_OK;
-    if (sqlite3_column_type(stmt, 0) != SQLITE_TEXT) continue; /* an authorizer hides it */
+    if (sqlite3_column_type(stmt, 0) != SQLITE_TEXT) continue; /* hidden by an authorizer */
     const char *candidate = (const char *)sqlite3_column_text(stmt, 0);
     rc = candidate == NULL ? SQLITE_NOMEM : SQLITE_OK;
     if (candidate == NULL || !tr_has_table(db, candidate, name)) continue;
@@ -159,7 +163,7 @@ static tr_code find_attached(sqlite3 *db, const char *name, char **schema, tr_er
   return code;
 }
 
-/* Where the table is, looking as SQLite does: temp, main, then what is attached. */
+/* Finds the schema of the table as SQLite does: temp, main, then the attached databases. */
 static tr_code find_schema(sqlite3 *db, const char *given, const char *name, char **schema,
                            tr_error *err) {
   static const char *const first[] = {"temp", "main"};
@@ -184,8 +188,8 @@ static tr_job *find_connected(const tr_jobs *jobs, const char *schema, const cha
 }
 
 /*
-** Makes SQLite connect the table, by preparing a statement on it. That also reads the schema again where
-** another connection has changed it and the table is not in what this one knows.
+** Makes SQLite connect the table, by preparing a statement on it. That also reads the schema again
+** if another connection has changed it and this connection does not know the table.
 */
 static tr_code connect_table(sqlite3 *db, const char *schema, const char *name, tr_error *err) {
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -253,11 +257,12 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
 #define MOST TR_TEXT_OF(TR_BUNDLE_MOST)
 
 /*
-** What stands for what in these texts is said at tr_job_append_sql.
+** tr_job_append_sql explains the symbols in these texts.
 **
-** A lease of another boot, or machine, holds while the wall clock is less than its length away from the claim. Before
-** the claim too: clocks of machines differ by a little, and are set by a little as a machine starts. What is damaged
-** has run out, so that the claim looks at it and says so.
+** A lease of another boot or machine holds while the wall clock is less than the lease's length
+** away from the claim. That includes times before the claim: the clocks of machines differ a
+** little, and are adjusted a little when a machine starts. A damaged lease counts as run out, so
+** that a claim reads it and reports the damage.
 */
 #define EXPIRED                                              \
   "NOT ifnull(until <= " MOST " AND"                         \
@@ -265,11 +270,14 @@ tr_code tr_jobs_find(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_v
   " ELSE ?3 BETWEEN claimed_at - (until - since) / 1000 + 1" \
   " AND claimed_at + (until - since) / 1000 - 1 END, 0)"
 
-/* Bundles that are not done. Of these there is an index, which SQLite only uses where it reads just this term. */
+/*
+** Bundles that are not done. They have an index, which SQLite only uses if the query has exactly
+** this term.
+*/
 #define LIVE "state <> 'done' AND "
 
 static const char *const texts[TR_JOB_STATEMENTS] = {
-    /* Of which it is only asked whether SQLite has prepared it anew, see job_transaction.c. */
+    /* Only for finding out whether SQLite has prepared it again: see job_transaction.c. */
     [TR_JOB_NOTHING] = "SELECT 1 WHERE 0",
     [TR_JOB_BEGIN] = "BEGIN",
     [TR_JOB_COMMIT] = "COMMIT",
@@ -277,15 +285,18 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
     [TR_JOB_SAVEPOINT] = "SAVEPOINT \"call of scan_job\"",
     [TR_JOB_RELEASE] = "RELEASE \"call of scan_job\"",
     [TR_JOB_ROLLBACK_TO] = "ROLLBACK TO \"call of scan_job\"",
-    /* Changes nothing, and needs the write lock for that. */
+    /* Changes nothing, but takes the write lock. */
     [TR_JOB_LOCK] = "UPDATE # SET id = id WHERE 0",
-    /* Neither does this, but as it is a write without a journal of its own, see take_back. */
+    /* Changes nothing either, but is a write without a statement journal: see take_back. */
     [TR_JOB_ABANDON] = "DELETE FROM # WHERE 0",
     [TR_JOB_READ] =
         "SELECT id, schema_version, source_key, declaration, keys_timed, seconds_timed FROM #",
     [TR_JOB_TIME] = "UPDATE # SET keys_timed = ?1, seconds_timed = ?2",
     [TR_BUNDLE_EXPIRED] =
-        /* An aggregate, for which SQLite need not sort: `start_key` is of the row with the least `until`. */
+        /*
+        ** An aggregate, for which SQLite need not sort: `start_key` is of the row with the least
+        ** `until`.
+        */
     "SELECT start_key, min(until) FROM @ WHERE " LIVE
     "state = 'claimed' AND start_key IS NOT ?4 AND " EXPIRED,
     /* The last bundle, which is the range that was never counted, and the one before it. */
@@ -309,10 +320,10 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
         "SELECT state, count(*), total(keys), count(*) - count(keys) FROM @ WHERE state <> 'done'"
         " GROUP BY state UNION ALL"
         " SELECT 'done', count(*), total(keys), count(*) - count(keys) FROM @ WHERE state = 'done'",
-    /* What was found empty was not worked on. */
+    /* Nobody worked on bundles that were found empty. */
     [TR_JOB_RECENT] = "SELECT keys, claimed_at, finished_at FROM @ WHERE +state = 'done'"
                       " AND keys <> 0 AND claimed_at NOT NULL ORDER BY finished_at DESC LIMIT 200",
-    /* Without an upper bound: to compare each rowid with it takes as long as to skip over it. */
+    /* Without an upper bound: comparing each rowid with it takes as long as skipping over it. */
     [TR_SOURCE_ROWIDS] = "SELECT % FROM & WHERE % >= ?1 ORDER BY % LIMIT 2 OFFSET ?2",
     [TR_SOURCE_VERSION] = "PRAGMA ~.schema_version",
 };
@@ -338,14 +349,16 @@ void tr_job_append_sql(const tr_job *job, const char *text, sqlite3_str *sql) {
   }
 }
 
-/* Rows by where they begin: new ones are added, others replaced, all in one statement. */
+/*
+** Appends the statement that writes rows. A row replaces the one with the same start, or is added.
+*/
 static void append_write(const tr_job *job, int rows, sqlite3_str *sql) {
   tr_job_append_sql(job, "REPLACE INTO @($) VALUES ", sql);
   tr_bundle_append_parameters(sql, rows);
 }
 
 tr_code tr_job_statement(tr_job *job, tr_job_sql number, sqlite3_stmt **stmt, tr_error *err) {
-  *stmt = NULL; /* callers reset what they have, also after a failure */
+  *stmt = NULL; /* callers reset it even after a failure */
   if (job->statements[number] == NULL) {
     sqlite3_str *sql = sqlite3_str_new(job->db);
     switch (number) {
@@ -366,7 +379,10 @@ void tr_job_forget_statement(tr_job *job, tr_job_sql sql) {
   job->statements[sql] = NULL;
 }
 
-/* A value that was ignored is NULL: so a row is damaged, or is not found, as well as not to be read. */
+/*
+** A value that SQLite ignores reads as NULL. So the row may seem damaged or missing, or be an
+** error.
+*/
 void tr_job_forget_spoilt(tr_job *job, const tr_error *err) {
   int is_refused = err->code == TR_HOST && (err->host_code & 0xff) == SQLITE_AUTH;
   if (!is_refused && err->code != TR_CORRUPT && err->code != TR_INVALID_STATE) return;
@@ -374,7 +390,7 @@ void tr_job_forget_spoilt(tr_job *job, const tr_error *err) {
   if (is_refused) tr_job_forget_source(job);
 }
 
-/* Resets a statement that gave no further row: `rc` is why. */
+/* Resets a statement that returned no further row: `rc` says why. */
 static tr_code end_statement(tr_job *job, sqlite3_stmt *stmt, int rc, tr_error *err) {
   tr_code code = rc == SQLITE_DONE ? TR_OK : tr_error_of_sqlite(err, job->db, rc);
   sqlite3_reset(stmt);
@@ -492,8 +508,8 @@ tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *trans
   if (id == NULL) {
     code = tr_error_no_memory(err);
   } else if (strcmp(id, job->id) != 0) {
-    take_off_list(
-        job); /* the table of that name is another, though a statement still holds this one */
+    /* That name now means another table, though a statement still holds this one. */
+    take_off_list(job);
     code = tr_error_set(err, TR_INVALID_STATE, "%s: job %s was made anew meanwhile", function,
                         job->name);
   }
@@ -506,7 +522,7 @@ tr_code tr_job_look(tr_job *job, const char *function, tr_job_transaction *trans
 tr_code tr_jobs_look(tr_jobs *jobs, sqlite3 *db, const char *function, sqlite3_value *name,
                      tr_job **job, tr_error *err) {
   tr_job_transaction ignored = {0};
-  /* Twice where another connection has made the job anew, which the first look finds out. */
+  /* Twice, if the first look finds that another connection has created the job again. */
   for (int is_last = 0;; is_last = 1) {
     tr_code code = tr_jobs_find(jobs, db, function, name, job, err);
     if (code == TR_OK) code = tr_job_look(*job, function, &ignored, err);

@@ -1,12 +1,12 @@
 /*
-** How a claim ends, or goes on: done, heartbeat, given back, failed.
+** How a claim ends or is prolonged: done, heartbeat, given back, failed.
 */
 #include "bundles.h"
 #include "job_walk.h"
 
 #include <string.h>
 
-/* What was measured before counts less with each bundle that is measured. */
+/* Earlier measurements count this much less with each new one. */
 static const double FORGETTING = 0.75;
 
 /* Notes how long the keys took, for the size of later bundles. */
@@ -79,7 +79,7 @@ static tr_code halve(tr_job *job, tr_bundle *bundle, int64_t keys, tr_bundle *se
   return code;
 }
 
-/* Adds [start, end) as done with nothing in it; nothing is added where that is no range. */
+/* Adds [start, end) as a done bundle without keys, unless that range is empty. */
 static tr_code add_empty(tr_job *job, const tr_bundle *like, tr_bytes start, tr_bytes end,
                          tr_error *err) {
   tr_bundle empty = {.state = TR_BUNDLE_DONE,
@@ -95,8 +95,8 @@ static tr_code add_empty(tr_job *job, const tr_bundle *like, tr_bytes start, tr_
 }
 
 /*
-** Makes the bundle failed, and just as wide as its only key: what comes beside that has not failed. The
-** rest of its range is done, so that job_rescan finds what comes there.
+** Makes the bundle failed, and as narrow as its only key, since rows that are added next to it have
+** not failed. The rest of its range is done, so that job_rescan finds what is added there.
 */
 static tr_code fail_key(tr_job *job, tr_bundle *bundle, tr_bytes key, tr_error *err) {
   tr_buffer start = bundle->start;
@@ -116,8 +116,8 @@ static tr_code fail_key(tr_job *job, tr_bundle *bundle, tr_bytes key, tr_error *
 }
 
 /*
-** The bundle has had all its attempts. Of its keys no more are counted than it had when it was claimed, so
-** that this takes no longer than the claim did, whatever has come since.
+** Gives up a bundle that has had all its attempts. No more keys are counted than it had when it was
+** claimed. So this takes no longer than the claim did, whatever was added since.
 */
 static tr_code give_up(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
                        int *is_halved, tr_error *err) {

@@ -1,18 +1,22 @@
 /*
-** The functions on jobs: each finds the job, reads its other arguments from left to right, and does its work between
-** tr_job_begin and tr_job_end.
+** The functions on jobs. Each finds the job, reads its other arguments from left to right, and does
+** its work between tr_job_begin and tr_job_end.
 **
-**   job_claim(job, worker [, max_keys [, lease_seconds]])  -> a bundle, or NULL: none is free
-**   job_next(job, bundle, worker [, max_keys [, lease_seconds]])  -> the same, when `bundle` is done
-**   job_done(job, bundle [, worker])                       -> 1
-**   job_heartbeat(job, bundle [, seconds [, worker]])      -> 1
-**   job_release(job, bundle [, worker])                    -> 1
-**   job_fail(job, bundle, message [, worker])              -> 'pending', 'halved', 'failed' or 'done'
-**   job_retry(job [, bundle])                              -> how many failed bundles are pending again
-**   job_rescan(job)                                        -> how many keys are pending again
+**   job_claim(job, worker [, max_keys [, lease_seconds]])
+**                                            -> a bundle, or NULL: none is free
+**   job_next(job, bundle, worker [, max_keys [, lease_seconds]])
+**                                            -> the same, after ending `bundle` as done
+**   job_done(job, bundle [, worker])         -> 1
+**   job_heartbeat(job, bundle [, seconds [, worker]])
+**                                            -> 1
+**   job_release(job, bundle [, worker])      -> 1
+**   job_fail(job, bundle, message [, worker])
+**                                            -> 'pending', 'halved', 'failed' or 'done'
+**   job_retry(job [, bundle])                -> how many failed bundles are pending again
+**   job_rescan(job)                          -> how many keys are pending again
 **
-** All are DIRECTONLY. Of those about one bundle that the caller holds a table says what to do with it, and
-** `on_bundle` does the rest.
+** All are DIRECTONLY. The table `bundle_calls` has those about one bundle that the caller holds;
+** on_bundle does what they share.
 */
 #include "job_functions.h"
 
@@ -40,9 +44,10 @@ static int is_in_transaction(sqlite3_context *context) {
 }
 
 /*
-** Begins a transaction on the job that was found. Where that fails and the job is found to be gone, another
-** connection has changed the schema: it may have made a job of the same name anew. But not where it was stopped: the caller's
-** transaction may then be gone, and all that it had changed in the schema with it.
+** Begins a transaction on the job that was found. If this shows that the job is gone, another
+** connection has changed the schema and may have created a job of the same name, which is then
+** looked for. But not after an interrupt or a failed allocation: the caller's transaction may then
+** be gone, and with it its changes of the schema.
 */
 static tr_code begin(sqlite3_context *context, const char *function, sqlite3_value *name,
                      tr_job **job, tr_job_transaction *transaction, tr_error *err) {
@@ -71,7 +76,7 @@ static int is_given(int argc, sqlite3_value **argv, int i) {
 
 /* --- Claiming ----------------------------------------------------------------------------- */
 
-/* The arguments from `argv[0]`, the worker, on. */
+/* Reads the arguments from the worker on, which is `argv[0]`. */
 static tr_code read_claim(const char *function, int argc, sqlite3_value **argv, tr_claim *claim,
                           tr_error *err) {
   *claim = (tr_claim){
@@ -90,7 +95,9 @@ static tr_code read_claim(const char *function, int argc, sqlite3_value **argv, 
   return code;
 }
 
-/* Ends the worker's bundle before it claims the next one, whose size depends on how long it took. */
+/*
+** Ends the worker's bundle before it claims the next one, whose size depends on how long it took.
+*/
 static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim,
                           tr_restriction *restriction, tr_bundle *bundle, tr_error *err) {
   tr_bundle_call named = {claim->function, restriction, &claim->worker, claim->rest};
@@ -102,7 +109,10 @@ static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr
   return code;
 }
 
-/* `done` is the bundle that the worker has done, or NULL. Both happen, or neither. */
+/*
+** Claims a bundle. `done`, if not NULL, is the bundle that the worker has done. Both happen, or
+** neither.
+*/
 static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, tr_claim *claim,
                             tr_restriction *done, sqlite3_context *context, tr_error *err) {
   tr_bundle bundle = {0};
@@ -149,7 +159,7 @@ static void job_claim(sqlite3_context *context, int argc, sqlite3_value **argv) 
   tr_job_release(job);
 }
 
-/* A bundle that is NULL is not there yet: so a loop begins. */
+/* If the bundle is NULL there is none to end. So a loop can begin with it. */
 static void job_next(sqlite3_context *context, int argc, sqlite3_value **argv) {
   static const char function[] = "job_next";
   tr_error err;
@@ -177,7 +187,7 @@ static void job_next(sqlite3_context *context, int argc, sqlite3_value **argv) {
 
 /* --- Calls on one bundle ------------------------------------------------------------------ */
 
-/* What stands between the bundle and the worker. */
+/* The argument between the bundle and the worker. */
 typedef struct bundle_argument {
   double seconds; /* -1: not given */
   tr_bytes message;
@@ -186,7 +196,7 @@ typedef struct bundle_argument {
 typedef struct bundle_call {
   const char *name;
   const char *usage;
-  int least; /* arguments */
+  int least; /* least number of arguments */
   int worker_at;
   tr_code (*read)(sqlite3_value *value, bundle_argument *given, tr_error *err); /* or NULL */
   tr_code (*call)(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
@@ -240,7 +250,7 @@ static const bundle_call bundle_calls[] = {
     {"job_fail", "job, bundle, message [, worker]", 3, 3, read_message, call_fail},
 };
 
-/* What the call does, and the end of its transaction. */
+/* Does what the call is for, and ends its transaction. */
 static tr_code run_on_bundle(const bundle_call *f, tr_job *job,
                              const tr_job_transaction *transaction, const tr_bundle_call *named,
                              const bundle_argument *given, sqlite3_context *context,
@@ -336,8 +346,9 @@ static void job_retry(sqlite3_context *context, int argc, sqlite3_value **argv) 
 }
 
 /*
-** Looks through the whole job, `transaction` being the first of as many as it takes: short ones, so that
-** workers go on meanwhile. In the caller's transaction all of them are part of that.
+** Looks through the whole job, in as many short transactions as it takes, so that workers can
+** continue meanwhile. `transaction` is the first of them. In the caller's transaction all are part
+** of that.
 */
 static tr_code rescan(tr_job *job, tr_job_transaction *transaction, const char *function,
                       int64_t *found, tr_error *err) {

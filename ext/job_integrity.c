@@ -1,13 +1,13 @@
 /*
-** What must hold for a job's tables: each bundle is one that can be read (tr_bundle_read), and all together are
-** every key once.
+** What must hold for a job's tables: each bundle can be read (tr_bundle_read), and together they
+** contain every key exactly once.
 */
 #include "job_integrity.h"
 
 #include "bundles.h"
 #include "key_record.h"
 
-/* `end` is where the bundle before ended. */
+/* Checks a bundle. `end` is the end of the one before it. */
 static tr_code check_bundle(const tr_bundle *bundle, int is_first, tr_bytes end, tr_error *err) {
   if (is_first && bundle->start.size > 0) {
     return tr_bundle_error(bundle, "is the first, and does not begin at the lowest key", err);

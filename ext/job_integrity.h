@@ -1,5 +1,5 @@
 /*
-** Whether a job's tables are what they must be (PRAGMA integrity_check, since SQLite 3.44).
+** Checks the tables of a job, for PRAGMA integrity_check (since SQLite 3.44).
 */
 #ifndef TR_EXT_JOB_INTEGRITY_H
 #define TR_EXT_JOB_INTEGRITY_H

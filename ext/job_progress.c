@@ -1,16 +1,17 @@
 /*
 ** job_progress(job): one row about how far a job is.
 **
-** It only reads: in WAL mode it never waits for a worker or holds one up; in rollback mode it holds a
-** read lock for the moment that it takes.
+** It only reads. In WAL mode it never waits for a worker or delays one. In rollback mode it holds a
+** read lock while it runs.
 **
-** How much there is still to do is counted exactly up to COUNT_AT_MOST keys; beyond that the rest of the
-** table is estimated: its keys are taken to lie as densely as those that are known, the ones in bundles and
-** the ones just counted. So small tables show exact figures, and large ones take no longer.
+** The remaining keys are counted exactly up to COUNT_AT_MOST. Beyond that the rest of the table is
+** estimated: its keys are assumed to lie as densely as the known ones, those in bundles and those
+** just counted. So small tables show exact figures, and large ones take no longer.
 **
-** The rate is that of the bundles that were done last, all workers together, by the wall clock: their keys in the time
-** in which somebody had one of them. Short waits between two bundles are a part of the work; a pause is not, since what
-** is left takes as long as it takes, whenever it goes on.
+** The rate is that of the bundles that were done last, of all workers together, by the wall clock:
+** the number of their keys, divided by the time in which somebody held one of them. Short waits
+** between two bundles count as work. A pause does not: it says nothing about how long the rest
+** takes once work continues.
 */
 #include "job_progress.h"
 
@@ -23,19 +24,19 @@
 
 enum { COUNT_AT_MOST = 20000, BAR_CELLS = 20 };
 
-/* Where nobody had a bundle for longer than this nobody was working. */
+/* If nobody held a bundle for longer than this, nobody was working. */
 enum { PAUSE_MILLISECONDS = 10000 };
 
 typedef struct progress {
   int64_t bundles[TR_BUNDLE_STATES];
-  int64_t keys[TR_BUNDLE_STATES]; /* of those that were counted */
-  int64_t remaining;              /* keys in the range that was never counted */
+  int64_t keys[TR_BUNDLE_STATES]; /* in bundles that were counted */
+  int64_t remaining;              /* keys in the last range, which was never counted */
   double rate;                    /* keys a second; below 0: not known */
 } progress;
 
 /* --- Reading ------------------------------------------------------------------------------ */
 
-/* A sum or an extreme of numbers, each of which is in a range that no sum of sound ones leaves. */
+/* Reads a number that is from 0 to 2^53 unless a bundle is damaged. */
 static tr_code read_sum(sqlite3_stmt *stmt, int column, const char *state, const char *what,
                         int64_t *sum, tr_error *err) {
   static const double most = 0x1p53;
@@ -83,9 +84,9 @@ static int64_t keys_in_bundles(const progress *p) {
 
 /* --- Estimating --------------------------------------------------------------------------- */
 
-/* What bytes text keys are made of: all that lie between the least and the greatest that was seen. */
+/* The bytes that text keys are made of: all from the least to the greatest that was seen. */
 typedef struct alphabet {
-  size_t skip; /* the bytes that all keys begin with */
+  size_t skip; /* how many bytes at the beginning all keys share */
   uint8_t least;
   uint8_t greatest;
 } alphabet;
@@ -97,7 +98,7 @@ static void see(alphabet *a, tr_bytes key) {
   }
 }
 
-/* The key as a number below 1, its bytes being the digits. */
+/* The key as a number below 1 whose digits are the bytes. */
 static double number_of(const alphabet *a, tr_bytes key) {
   enum { DIGITS = 16 };
   double number = 0;
@@ -110,8 +111,10 @@ static double number_of(const alphabet *a, tr_bytes key) {
 }
 
 /*
-** How far a text key is from the first to the last. Texts use few of the 256 bytes, and numbers written as
-** text only ten: counted as bytes, nearly all of the way would lie where no key can be. 0: unknown.
+** How far a text key is on the way from the first to the last. Texts use few of the 256 bytes, and
+** numbers written as text only ten. If all bytes counted, most of the way would be where no key can
+** be.
+** 0: unknown.
 */
 static double text_fraction(tr_bytes first, tr_bytes last, tr_bytes key) {
   alphabet a = {.least = UINT8_MAX};
@@ -140,9 +143,9 @@ static double fraction_behind(const tr_job *job, const tr_byte_key_range *ends, 
 }
 
 /*
-** Estimates how many keys lie behind `counted`, the last that was counted, from how many lie before it and
-** how far it is from the table's first key to its last. -1 failed; `*keys` stays as it is where the ends say
-** nothing.
+** Estimates how many keys come after `counted`, the last key that was counted, from how many come
+** before it and how far it is on the way from the table's first key to its last. -1: failed.
+** `*keys` stays unchanged if the ends say nothing.
 */
 static int extrapolate(tr_job *job, tr_bytes counted, int64_t known, int64_t *keys, tr_error *err) {
   tr_byte_key_range ends = {{0}, {0}};
@@ -182,14 +185,17 @@ static tr_code count_remaining(tr_job *job, const char *function, progress *p, t
   return code;
 }
 
-/* How long bundles were being worked on, those that were done last first. */
+/* For how long bundles were worked on. Bundles are added from the last done backwards. */
 typedef struct work {
   double keys;
-  int64_t began; /* since then, and without a pause, as far as is known */
+  int64_t began; /* all work from here on is counted */
   int64_t milliseconds;
 } work;
 
-/* Adds the time of a bundle in which no bundle done later was worked on, and that up to there, but for a pause. */
+/*
+** Adds the time of a bundle in which no bundle that was done later was worked on. The wait up to
+** that one counts, too, unless it is a pause.
+*/
 static void add_time(work *w, int64_t claimed_at, int64_t finished_at) {
   int is_first = w->keys == 0;
   if (is_first || w->began - finished_at > PAUSE_MILLISECONDS) w->began = finished_at;

@@ -1,10 +1,10 @@
 /*
-** Looking for rows that came behind the position: into ranges that are done.
+** Looks for rows that were added to ranges that are done.
 **
-** Each done bundle is walked again and compared with the record of its keys (key_record.h). Where the
-** record is exact, the new keys alone become pending: each row of them that no older key interrupts is a
-** bundle, and what lies between stays done. Where the record is a hash that has changed, all of the
-** bundle becomes pending again.
+** Each done bundle is walked again and compared with the record of its keys (key_record.h). If the
+** record is exact, only the new keys become pending: new keys with no old one between them become a
+** bundle, and what is between such bundles stays done. If the record is a hash that has changed,
+** the whole bundle becomes pending again.
 */
 #include "bundles.h"
 
@@ -17,9 +17,9 @@ enum { KEYS_AT_ONCE = 20000 };
 typedef struct cutter {
   tr_job *job;
   tr_bundle *bundle;
-  int64_t count; /* of new keys in the present piece; 0: none */
+  int64_t count; /* new keys in the current piece */
   tr_buffer first;
-  tr_buffer behind; /* the bound behind its last key */
+  tr_buffer behind; /* the bound after its last key */
 } cutter;
 
 static void free_cutter(cutter *c) {
@@ -27,7 +27,7 @@ static void free_cutter(cutter *c) {
   tr_buffer_free(&c->behind);
 }
 
-/* Appends a row for [start, end) with what else `like` says. */
+/* Adds a row for [start, end) that is otherwise like `like`. */
 static tr_code add_piece(const cutter *c, const tr_bundle *like, tr_bytes start, tr_bytes end,
                          tr_error *err) {
   tr_bundle piece = *like;
@@ -41,8 +41,8 @@ static tr_code add_piece(const cutter *c, const tr_bundle *like, tr_bytes start,
 }
 
 /*
-** Ends the present piece of new keys: it becomes pending, what lies before it stays done under a row of
-** its own, and the bundle goes on behind it, or is that piece where nothing lies behind.
+** Ends the current piece of new keys, which becomes pending. What is before it stays done, in a row
+** of its own. The bundle continues after the piece, or is itself the piece if nothing follows.
 */
 static tr_code end_piece(cutter *c, tr_error *err) {
   tr_bundle *bundle = c->bundle;
@@ -62,7 +62,7 @@ static tr_code end_piece(cutter *c, tr_error *err) {
     bundle->record.size = 0;
     tr_bundle_let_go(bundle);
   } else {
-    before.keys = 0; /* the bundle keeps the count of what it had */
+    before.keys = 0; /* the bundle keeps the count */
   }
   tr_code code =
       tr_buffer_set(&bundle->start, tr_buffer_bytes(is_last ? &c->first : &c->behind), err);
@@ -86,8 +86,8 @@ static tr_code add_new_key(cutter *c, tr_bytes key, tr_error *err) {
 }
 
 /*
-** Walks the bundle. With `runs` new keys are cut out, else only counted. `record` is made of the keys as
-** they are now; `*keys` is their number, `*found` grows by the new ones.
+** Walks the bundle. With `runs` it cuts out the new keys and adds their number to `*found`.
+** Without, it adds all keys to `record`. In either case it adds their number to `*keys`.
 */
 static tr_code walk(cutter *c, tr_key_runs *runs, tr_key_record *record, int64_t *keys,
                     int64_t *found, tr_error *err) {
@@ -95,7 +95,7 @@ static tr_code walk(cutter *c, tr_key_runs *runs, tr_key_record *record, int64_t
   tr_error reason = {0};
   tr_position position;
   int has_key = 0;
-  tr_buffer start = {0}; /* the bundle's own moves while it is cut */
+  tr_buffer start = {0}; /* the start of the bundle itself moves while it is cut */
   tr_code code = tr_buffer_set(&start, tr_buffer_bytes(&c->bundle->start), err);
   if (code == TR_OK) {
     code = tr_statement_reader_open(reader, tr_buffer_bytes(&start),
@@ -124,7 +124,7 @@ static tr_code walk(cutter *c, tr_key_runs *runs, tr_key_record *record, int64_t
   return code == TR_OK ? end_piece(c, err) : code;
 }
 
-/* A bundle whose keys are no longer those of the hash is handed out again. */
+/* Makes a bundle pending again if its keys no longer have the hash of its record. */
 static tr_code compare_hash(cutter *c, tr_key_record *record, int64_t keys, int64_t *found,
                             tr_error *err) {
   tr_bundle *bundle = c->bundle;
@@ -183,7 +183,7 @@ tr_code tr_job_rescan(tr_job *job, const char *function, tr_buffer *start, int64
       *is_complete = 1;
       code = tr_job_check_states(job, err);
     } else {
-      /* The search goes on behind the bundle as it was, whatever it is cut into. */
+      /* The search continues after the bundle as it was, whatever it is cut into. */
       code = tr_buffer_set(start, tr_buffer_bytes(&bundle.end), err);
       if (code == TR_OK) code = rescan_bundle(job, &bundle, &keys, found, err);
       keys++;

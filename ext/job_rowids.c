@@ -1,13 +1,16 @@
 /*
-** job_rowids(job, bundle): the rowids that a bundle had when it was claimed, each unbroken run of them a row
-** [first, last].
+** job_rowids(job, bundle): the rowids that a bundle had when it was claimed. Each run of
+** consecutive ones is a row [first, last].
 **
-** Through the job's table a row passes two statements, which takes twice the time of reading it. Joined
-** with these ranges the source is read by SQLite alone, and gives the very rows that the job's table would:
+** A row of the job's table passes through two statements, which takes twice the time of reading it.
+** Joined with these ranges the source is read by SQLite alone, and returns the same rows as the
+** job's table:
 **
-**   FROM job_rowids('backfill', :bundle) AS r CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last
+**   FROM job_rowids('backfill', :bundle) AS r
+**     CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last
 **
-** The record of the claim (key_record.h) is all that it takes; of keys that are no rowids there is none.
+** It needs nothing but the record of the claim (key_record.h). Keys other than rowids have no such
+** record.
 */
 #include "job_rowids.h"
 
@@ -16,7 +19,10 @@
 
 static const char function[] = "job_rowids";
 
-/* Cuts off of a run what lies beside the bundle: a record may be that of a larger one. 0: nothing is left. */
+/*
+** Cuts a run to the rowids of the bundle, since a record may be that of a larger bundle. 0: nothing
+** is left.
+*/
 static int clip(const tr_bundle *bundle, int64_t *first, int64_t *last) {
   int64_t least, greatest;
   if (!tr_bundle_rowids(bundle, &least, &greatest)) return 0;
@@ -64,7 +70,7 @@ static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
   tr_job *job = NULL;
   if (jobs == NULL) return tr_error_no_memory(err);
   tr_code code = tr_jobs_look(jobs, tr_host_db(host), function, arguments[0], &job, err);
-  /* A claim gives NULL where nothing is left: that has no rows. */
+  /* A claim returns NULL if nothing is left; NULL has no rows. */
   if (code == TR_OK && sqlite3_value_type(arguments[1]) != SQLITE_NULL) {
     code = tr_bundle_argument(function, arguments[1], &restriction, err);
     if (code == TR_OK) code = fill_from(job, &restriction, rows, err);

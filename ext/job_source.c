@@ -1,10 +1,10 @@
 /*
-** The source of a job: reading it again whenever its schema has changed, and finding out whether the job still
-** can go on.
+** The source of a job: reads it again whenever its schema has changed, and finds out whether the
+** job can still continue.
 **
-** A restriction is about the keys that the job was made for. So the key is described in words when the job is
-** made, and compared whenever the source is read. A job whose table cannot be read over the source as it is
-** now does not go on either.
+** A restriction is about the keys that the job was made for. So the key is described in words when
+** the job is created, and compared whenever the source is read. The job does not continue either if
+** its virtual table cannot be read over the source as it is now.
 */
 #include "job.h"
 
@@ -25,8 +25,9 @@ void tr_job_forget_source(tr_job *job) {
 }
 
 /*
-** Reads the source and its key. A name without a schema means, while the job is made, a table of the job's own
-** schema, or else what SQLite finds; later it means the table in that schema and no other.
+** Reads the source and its key. While the job is being created, a name without a schema means a
+** table of the job's own schema, or else what SQLite finds. Later it means the table in that schema
+** and no other.
 */
 static tr_code read_source(const tr_job *job, const char *function, tr_source_table *source,
                            tr_error *err) {
@@ -90,7 +91,10 @@ static tr_code check_scan(const tr_job *job, const char *function, tr_error *err
   return code;
 }
 
-/* Where it is only the search that says which schema is meant, the search is not made again. */
+/*
+** Appends the schema in which the source was found, if only the search has decided it. So the
+** search is not made again.
+*/
 static tr_code append_found_schema(const tr_job *job, const char *schema, tr_buffer *text,
                                    tr_error *err) {
   if (job->arguments.schema != NULL || sqlite3_stricmp(schema, job->schema) == 0) return TR_OK;
@@ -102,8 +106,8 @@ static tr_code append_found_schema(const tr_job *job, const char *schema, tr_buf
 }
 
 /*
-** What decides which bytes the values of a column have, as what is put into it becomes of its type: 1 and '1' are far
-** apart. INTEGER, BIGINT and DECIMAL make the same of everything.
+** What decides how the values of a column become bytes. A column converts what is stored in it, and
+** the bytes of 1 and '1' are far apart. INTEGER, BIGINT and DECIMAL convert everything alike.
 */
 static const char *const value_types[] = {
     [TR_AFFINITY_BLOB] = " BLOB",       [TR_AFFINITY_TEXT] = " TEXT",
@@ -112,8 +116,8 @@ static const char *const value_types[] = {
 };
 
 /*
-** The columns of the key. Of a text and a blob the form says the type already. `is_brief`: as jobs were described when
-** types, and which column is the rowid, were not.
+** Appends the columns of the key. The forms text and blob already say the type. With `is_brief` the
+** description is that of former versions: without types, and without the column that is the rowid.
 */
 static tr_code append_columns(const tr_source_table *source, int is_brief, tr_buffer *text,
                               tr_error *err) {
@@ -152,7 +156,10 @@ tr_code tr_job_describe_key(const tr_job *job, const tr_source_table *source, tr
   return describe_key(job, source, 0, text, err);
 }
 
-/* Whether the job was made for the key, described in that way. Names are the same in either case. -1 failed. */
+/*
+** Whether the job was made for the key, described in that way. The case of names does not matter.
+** -1: failed.
+*/
 static int was_made_for(const tr_job *job, const tr_source_table *source, int is_brief,
                         tr_buffer *text, tr_error *err) {
   text->size = 0;
@@ -162,7 +169,10 @@ static int was_made_for(const tr_job *job, const tr_source_table *source, int is
   return sqlite3_stricmp((const char *)text->data, job->source_key) == 0;
 }
 
-/* Restrictions were written in one form of key; another would read them as other rows. */
+/*
+** Checks that the key is the one that the job was made for. With another key its restrictions would
+** mean other rows.
+*/
 static tr_code check_key(const tr_job *job, const char *function, const tr_source_table *source,
                          tr_error *err) {
   tr_buffer text = {0};
@@ -201,8 +211,9 @@ static tr_code read_source_again(tr_job *job, const char *function, tr_error *er
 }
 
 /*
-** Whether `job`'s virtual table gives its rows over `now`, the source as it is: 1, 0. It knows the source as it was when
-** SQLite connected it, and a DROP TABLE and CREATE TABLE of this connection's does not make SQLite do that again.
+** Whether the virtual table of `job` can return its rows over `now`, the source as it is: 1, 0. The
+** table knows the source as it was when SQLite connected it. If this connection drops and creates
+** the source again, SQLite does not connect the table again.
 */
 static int can_be_read(const tr_job *job, const tr_source_table *now, const char *function,
                        tr_error *err) {
@@ -223,8 +234,9 @@ static int can_be_read(const tr_job *job, const tr_source_table *now, const char
 }
 
 /*
-** Whether the rows can be read on this connection, by the table that its statements have now. Nothing but opening the
-** connection anew, or another change of the schema, has SQLite connect it again.
+** Checks that the rows can be read on this connection, by the virtual table that its statements use
+** now. SQLite connects a table again only if the connection is opened again or the schema changes
+** again.
 */
 static tr_code check_connected(tr_job *job, const char *function, tr_error *err) {
   tr_job *present;
@@ -237,7 +249,7 @@ static tr_code check_connected(tr_job *job, const char *function, tr_error *err)
   return change.code;
 }
 
-/* Whether nothing in the source's schema has changed since it was read. -1 failed. */
+/* Whether nothing in the source's schema has changed since it was read. -1: failed. */
 static int has_same_schema(tr_job *job, tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_SOURCE_VERSION, &stmt, err) != TR_OK) return -1;
@@ -249,7 +261,7 @@ static int has_same_schema(tr_job *job, tr_error *err) {
   return is_same;
 }
 
-/* Whether the source is still what was read of it. -1 failed. */
+/* Whether the source is still what was read of it. -1: failed. */
 static int is_current(tr_job *job, const char *function, tr_error *err) {
   if (!job->has_source) return 0;
   int is_same = has_same_schema(job, err);
@@ -260,7 +272,7 @@ tr_code tr_job_need_keys(tr_job *job, const char *function, tr_error *err) {
   tr_error reason;
   if (job->has_source && job->has_current_source) return TR_OK;
   int is_known = is_current(job, function, &reason);
-  /* What was read of it is true, and may be less than all: see whether there is more. */
+  /* What was read of it is true, but may be incomplete: see whether there is more. */
   int is_readable = is_known == 1 && can_be_read(job, &job->source, function, &reason);
   tr_code code = is_known < 0  ? reason.code
                  : is_readable ? TR_OK

@@ -1,17 +1,22 @@
 /*
-** The transaction of a call on a job: one of its own, a part of the caller's, or the caller's statement.
+** The transaction of a call on a job: one of its own, a part of the caller's, or the caller's
+** statement.
 **
-** An error takes back what the call has done, and nothing else. An interrupt, or no memory left, may come at any
-** point of that, too.
+** An error undoes what the call has done, and nothing else. An interrupt or a failed allocation may
+** come at any point, even while undoing.
 */
 #include "job.h"
 
-/* Which statement of the connection is in the middle of writing: then no transaction or savepoint can begin. */
+/*
+** Which statement of the connection is writing. While one is, no transaction or savepoint can
+** begin.
+*/
 typedef enum writer { NOBODY, CALLER, ANOTHER } writer;
 
 /*
-** A statement that has given a row is not the one that calls us: rows (RETURNING) come when all is written, and what
-** they are was computed before the first of them.
+** Finds a statement that is writing. If it has returned a row, it is not the one that calls us:
+** such rows (RETURNING) are returned after everything is written, and are computed before the first
+** of them.
 */
 static writer find_writer(sqlite3 *db) {
   writer found = NOBODY;
@@ -22,20 +27,25 @@ static writer find_writer(sqlite3 *db) {
   return found;
 }
 
-/* Whether a savepoint is not there: what that error means of ours, whose text SQLite has accepted. */
+/*
+** Whether the error means that the savepoint does not exist. It can mean nothing else, since SQLite
+** has accepted the text of the statement.
+*/
 static int is_missing(const tr_error *reason) {
   return reason->code == TR_HOST && (reason->host_code & 0xff) == SQLITE_ERROR;
 }
 
-/* What keeps, or takes back. */
+/* The statements that keep or undo what was done. */
 static const tr_job_sql ends[] = {TR_JOB_COMMIT, TR_JOB_ROLLBACK, TR_JOB_RELEASE,
                                   TR_JOB_ROLLBACK_TO, TR_JOB_ABANDON};
 
 enum { ENDS = sizeof ends / sizeof ends[0] };
 
 /*
-** Forgets the statements of `ends` if SQLite would prepare them anew when they are stepped: a table, a function or an
-** authorizer has come since. It does not say so, but of one that was stepped it says that it did it.
+** Forgets the statements of `ends` if SQLite would prepare them again when they are stepped,
+** because a table, a function or an authorizer was added. SQLite does not tell that before. But it
+** tells of a statement that was stepped that it has been prepared again, so another one is stepped
+** first.
 */
 static tr_code forget_stale_ends(tr_job *job, tr_error *err) {
   sqlite3_stmt *stmt;
@@ -47,8 +57,8 @@ static tr_code forget_stale_ends(tr_job *job, tr_error *err) {
 }
 
 /*
-** What ends a transaction, prepared before one is begun: afterwards there may be no memory for it, or an interrupt, which
-** stops that too.
+** Prepares what ends a transaction, before one begins. Later there may be no memory for that, or an
+** interrupt, which stops preparing, too.
 */
 static tr_code prepare_ends(tr_job *job, tr_error *err) {
   tr_code code = forget_stale_ends(job, err);
@@ -59,14 +69,14 @@ static tr_code prepare_ends(tr_job *job, tr_error *err) {
   return code;
 }
 
-/* Takes back once, if nothing is in the way, which `obstacle` says. 1: there is nothing left to be taken back. */
+/* Tries to undo once. `obstacle` says what has prevented it. 1: nothing is left to be undone. */
 static int try_to_take_back(tr_job *job, const tr_job_transaction *transaction,
                             tr_error *obstacle) {
   if (transaction->scope == TR_SCOPE_OWN) {
     tr_job_do(job, TR_JOB_ROLLBACK, obstacle);
   } else if (tr_job_do(job, TR_JOB_ROLLBACK_TO, obstacle) == TR_OK) {
     tr_job_do(job, TR_JOB_RELEASE,
-              NULL); /* left open it would be empty, and end with the caller's */
+              NULL); /* if it stays open it is empty, and ends with the caller's transaction */
     return 1;
   } else if (is_missing(obstacle)) {
     return 1;
@@ -75,14 +85,15 @@ static int try_to_take_back(tr_job *job, const tr_job_transaction *transaction,
 }
 
 /*
-** Takes back what was done; where SQLite has done so already there is nothing to do.
+** Undoes what was done, unless SQLite has already done so.
 **
 ** An interrupt stays in force until the outermost statement ends, which called us, and stops even a
-** ROLLBACK; so may a progress handler. But a write that is stopped makes SQLite roll everything back. So
-** where the ROLLBACK was stopped, a write either is stopped as well, or shows that nothing stops us any more.
+** ROLLBACK. So may a progress handler. But a write that is stopped makes SQLite roll everything
+** back. So if the ROLLBACK was stopped, a write is tried: either it is stopped as well, or it shows
+** that nothing stops us any more.
 **
-** TR_OK, or, where the caller's transaction went with it, what stood in the way: an error that the caller must be told
-** instead of his own, since he would go on without a transaction.
+** Returns TR_OK, or what prevented undoing if the caller's transaction was rolled back with it. The
+** caller must be told that error instead of its own, since it would continue without a transaction.
 */
 static tr_code take_back(tr_job *job, const tr_job_transaction *transaction, tr_error *err) {
   enum { ATTEMPTS = 1000 };
@@ -100,7 +111,7 @@ static tr_code take_back(tr_job *job, const tr_job_transaction *transaction, tr_
   return obstacle.code;
 }
 
-/* Why no savepoint can be opened, or no transaction begun. */
+/* Fills the error: why no savepoint or transaction can begin. */
 static tr_code refuse_writer(const char *function, writer who, tr_error *err) {
   if (who == ANOTHER) {
     return tr_error_set(err, TR_INVALID_STATE,
@@ -116,8 +127,9 @@ static tr_code refuse_writer(const char *function, writer who, tr_error *err) {
 }
 
 /*
-** Begins what the scope is. To look for who is writing means to look at every statement of the connection; in a
-** transaction that is only done where it has been seen: SQLite opens no savepoint while one is writing.
+** Begins the transaction or savepoint. To find out who is writing means to look at every statement
+** of the connection. In a transaction this is done only after the savepoint has failed, since
+** SQLite opens none while a statement is writing.
 */
 static tr_code begin_scope(tr_job *job, const tr_job_transaction *transaction, writer *who,
                            tr_error *err) {
@@ -146,8 +158,8 @@ static tr_code open_scope(tr_job *job, const char *function, tr_job_transaction 
 }
 
 /*
-** Keeps what was done. A COMMIT that is stopped has either done nothing, and the transaction is still open,
-** or has done everything before it was stopped; a RELEASE the same.
+** Keeps what was done. A COMMIT that is stopped has either done nothing, and the transaction is
+** still open, or it was stopped after everything was done. The same is true of a RELEASE.
 */
 static tr_code keep(tr_job *job, const tr_job_transaction *transaction, tr_error *err) {
   tr_error reason;
@@ -165,7 +177,10 @@ static tr_code keep(tr_job *job, const tr_job_transaction *transaction, tr_error
   return code;
 }
 
-/* Takes the write lock, where the caller's transaction has not taken it before (older hosts do not say). */
+/*
+** Takes the write lock, unless the caller's transaction has it already (SQLite before 3.34 does not
+** tell).
+*/
 static tr_code lock(tr_job *job, tr_error *err) {
 #if SQLITE_VERSION_NUMBER >= 3034000
   if (sqlite3_libversion_number() >= 3034000 &&

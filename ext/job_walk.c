@@ -1,11 +1,12 @@
 /*
-** Looking at the keys of a range.
+** Looks at the keys of a range.
 **
-** Each key is looked at by the statement reader, which takes some 0.1 us. Of rowids there is a shorter way: SQLite
-** skips over rows in a tenth of that time, and where the one at an offset is just that much above the first, none is
-** missing between. Where some are, each half is asked the same question, and so the few gaps of a table from which
-** little was deleted are found. Where there are many that would take longer than to look at each key; then it is
-** given up, and not tried again for some claims.
+** The statement reader looks at each key, which takes about 0.1 us. For rowids there is a shorter
+** way. SQLite skips over rows in a tenth of that time. If the rowid at an offset is exactly that
+** much above the first one, none is missing between them. If some are missing, each half is tried
+** in the same way, and so the few gaps of a table from which little was deleted are found. With
+** many gaps this would take longer than looking at each key. Then it is given up, and not tried
+** again for some claims.
 */
 #include "job_walk.h"
 
@@ -18,7 +19,10 @@ void tr_walk_free(tr_walk *w) {
 
 /* --- Rowids ------------------------------------------------------------------------------- */
 
-/* The rowid at `offset` from the bound `first` on, and the one behind: how many of them there are, or -1. */
+/*
+** Reads the rowid at `offset` from the bound `first` on, and the one after it. Returns how many of
+** the two there are, or -1.
+*/
 static int find_rowids(tr_job *job, int64_t first, int64_t offset, int64_t rowids[2],
                        tr_error *err) {
   sqlite3_stmt *stmt;
@@ -43,13 +47,16 @@ typedef struct run_search {
   tr_job *job;
   tr_key_record *record;
   int64_t
-      skips_left; /* how many rows may still be skipped; what else a question costs counts as rows, too */
+      /* how many rows may still be skipped; a query's other costs count as rows, too */
+      skips_left;
 } run_search;
 
 enum { QUESTION = 70, SKIPS_FOR_EACH = 6 };
 
 /*
-** Adds the `count` rowids from `first` to `last`, both of which are there. 1; 0: there are too many gaps; -1.
+** Adds the `count` rowids from `first` to `last`, which both exist. 1: added. 0: there are too many
+** gaps.
+** -1: failed.
 */
 static int add_runs(run_search *search, int64_t first, int64_t last, int64_t count, tr_error *err) {
   if ((uint64_t)last - (uint64_t)first == (uint64_t)count - 1) {
@@ -61,13 +68,16 @@ static int add_runs(run_search *search, int64_t first, int64_t last, int64_t cou
   if (half == 0 || search->skips_left < 0) return 0;
   int found = find_rowids(search->job, first, half - 1, middle, err);
   if (found < 2) return found < 0 ? -1 : 0;
-  /* An authorizer can make anything of what is read. */
+  /* An authorizer can change what is read. */
   if (middle[0] < first || middle[1] <= middle[0] || last < middle[1]) return 0;
   int is_added = add_runs(search, first, middle[0], half, err);
   return is_added == 1 ? add_runs(search, middle[1], last, count - half, err) : is_added;
 }
 
-/* Makes `w` the walk over `limit` rowids from `least` on, of which `last[0]` is the last and `last[1]`, if any, the next. */
+/*
+** Makes `w` the walk over `limit` rowids from `least` on. `last[0]` is the last of them, and
+** `last[1]` the next one, if there is one. Returns 1, 0 or -1 as add_runs.
+*/
 static int walk_runs(tr_job *job, int64_t least, int64_t limit, const int64_t last[2], tr_walk *w,
                      tr_error *err) {
   int64_t first = least;
@@ -87,7 +97,10 @@ static int walk_runs(tr_job *job, int64_t least, int64_t limit, const int64_t la
   return tr_buffer_set(&w->last, (tr_bytes){key, sizeof key}, err) == TR_OK ? 1 : -1;
 }
 
-/* 1: `w` is as if all keys had been looked at; 0: they are to be, as there are gaps, or not so many keys; -1. */
+/*
+** Tries the short way. 1: `w` is as if all keys had been looked at. 0: they must be looked at,
+** because there are gaps or too few keys. -1: failed.
+*/
 static int walk_short_way(tr_job *job, const tr_bundle *range, int64_t limit, tr_walk *w,
                           tr_error *err) {
   enum { WORTH_IT = 50, REST = 16 };

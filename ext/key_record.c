@@ -22,7 +22,7 @@ static uint64_t number_of_rowid(int64_t rowid) {
 
 enum { NUMBER_SIZE_MAX = 10 };
 
-/* As LEB128; how many bytes it takes. */
+/* Writes a number as LEB128. Returns its size in bytes. */
 static size_t put_number(uint8_t *bytes, uint64_t number) {
   size_t size = 0;
   do {
@@ -34,7 +34,7 @@ static size_t put_number(uint8_t *bytes, uint64_t number) {
   return size;
 }
 
-/* 0 at the end of the bytes. */
+/* Reads a number. 0: the bytes have ended. */
 static int read_number(tr_key_runs *runs, uint64_t *number) {
   *number = 0;
   for (int shift = 0; shift < 64 && runs->offset < runs->bytes.size; shift += 7) {
@@ -102,7 +102,7 @@ int tr_key_runs_begin(tr_key_runs *runs, tr_bytes bytes) {
   return bytes.size > 0 && bytes.data[0] == RUNS;
 }
 
-/* Goes on to the next run. */
+/* Moves to the next run. */
 static void next_run(tr_key_runs *runs) {
   uint64_t distance;
   uint64_t more;

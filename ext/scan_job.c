@@ -6,12 +6,12 @@
 **   SELECT * FROM backfill WHERE restriction = :bundle;
 **   BEGIN IMMEDIATE; INSERT INTO out ...; SELECT job_done('backfill', :bundle); COMMIT;
 **
-** Here is the virtual table: its rows are those of a scan table (host/scan_table.h), the same as
-** byte_key_scan's. Creating it makes the shadow tables NAME_bundles and NAME_job; what is done with them
-** is in the other parts (job.h lists them).
+** This file has the virtual table. Its rows are those of a scan table (host/scan_table.h), the same
+** as byte_key_scan's. Creating it makes the shadow tables NAME_bundles and NAME_job; the other
+** parts, which job.h lists, work on these.
 **
-** A job whose source is gone, or whose tables are damaged, can still be connected, so that it can be
-** dropped; whatever else is asked of it gives the reason as an error.
+** A job whose source is gone, or whose tables are damaged, can still be connected, so that it can
+** be dropped. Any other use of it is an error, which gives the reason.
 */
 #include "bundles.h"
 
@@ -55,7 +55,7 @@ typedef struct job_table {
 
 /* --- The shadow tables -------------------------------------------------------------------- */
 
-/* The first range is all keys; it has no number of keys, as nobody counted them. */
+/* The first range is all keys. Its number of keys is NULL, since nobody has counted them. */
 static const char *const creation[] = {
     "CREATE TABLE #("
     "id TEXT NOT NULL, schema_version INTEGER NOT NULL, source_key TEXT NOT NULL, "
@@ -67,12 +67,12 @@ static const char *const creation[] = {
 
 static const char *const destruction[] = {"DROP TABLE IF EXISTS @", "DROP TABLE IF EXISTS #"};
 
-/* What the statements of `creation` are given, in the order of their parameters. */
+/* The values for the statements of `creation`, in the order of their parameters. */
 typedef struct creation_values {
   tr_value values[3];
 } creation_values;
 
-/* Takes `sql` over. */
+/* Runs a statement. Takes ownership of `sql`. */
 static tr_code run_sql(tr_job *job, sqlite3_str *sql, const creation_values *given, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = tr_sql_prepare(job->db, sql, &stmt, err);
@@ -93,7 +93,7 @@ static tr_code run(tr_job *job, const char *text, const creation_values *given, 
   return run_sql(job, sql, given, err);
 }
 
-/* Whether there is anything of that name in the job's database: 1, 0, or -1. */
+/* Whether the job's database has anything of that name: 1, 0, or -1. */
 static int is_taken(tr_job *job, const char *name, tr_error *err) {
   sqlite3_stmt *stmt;
   sqlite3_str *sql = sqlite3_str_new(job->db);
@@ -109,8 +109,9 @@ static int is_taken(tr_job *job, const char *name, tr_error *err) {
 }
 
 /*
-** The index of the bundles that are not done. An index keeps its name when its table gets another: so NAME_live may
-** be of a job that was renamed; then it is NAME_live_2, and so on.
+** Creates the index of the bundles that are not done. An index keeps its name when its table is
+** renamed. So NAME_live may belong to a job that was renamed; then the name is NAME_live_2, and so
+** on.
 */
 static tr_code create_live_index(tr_job *job, tr_error *err) {
   char *name = NULL;
@@ -175,7 +176,7 @@ static tr_code make_job(job_table *table, const char *const *argv, int argc, tr_
   return TR_OK;
 }
 
-/* A job that is there. What lasts of what is wrong with it is kept as the reason why it is broken. */
+/* Loads a job that exists. A lasting error is kept as the reason why the job is broken. */
 static tr_code load(job_table *table, tr_error *err) {
   tr_code code = tr_job_load(table->job, module_name, err);
   if (code == TR_OK) {
@@ -246,7 +247,7 @@ static int destroy(sqlite3_vtab *vtab) {
   tr_job *job = ((job_table *)vtab)->job;
   tr_job_forget_statements(job);
   for (size_t i = 0; i < sizeof destruction / sizeof destruction[0]; i++) {
-    /* SQLite does not ask for the text of this error, nor free it. */
+    /* SQLite neither asks for the text of this error nor frees it. */
     if (run(job, destruction[i], NULL, &err) != TR_OK) return tr_sqlite_code(&err);
   }
   return disconnect(vtab);
@@ -255,8 +256,8 @@ static int destroy(sqlite3_vtab *vtab) {
 /* --- Planning ----------------------------------------------------------------------------- */
 
 /*
-** A broken job says so when it is run, not when it is planned: only a statement that runs finds out that
-** the schema has changed again, and that all is well now.
+** A broken job reports its error when it is read, not when the query is planned. Only a statement
+** that runs finds out that the schema has changed again and the job is no longer broken.
 */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   return ((job_table *)vtab)->job->is_broken ? SQLITE_OK : tr_scan_best_index(vtab, info);
@@ -265,14 +266,14 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
 /* --- Rows --------------------------------------------------------------------------------- */
 
 /*
-** The rows of a bundle are those that were there when it was claimed: what came into its range since is left
-** for job_rescan, which finds it by the same record. So however long a worker takes between reading and
-** job_done, nothing is done twice and nothing is lost. (A record that is a hash cannot tell; then all rows
-** of the range are given.)
+** The rows of a bundle are those that existed when it was claimed. Rows that were added to its
+** range since are left to job_rescan, which finds them by the same record. So however long a worker
+** takes between reading and job_done, nothing is done twice and nothing is lost. (A record that is
+** a hash cannot tell them apart. Then all rows of the range are returned.)
 */
 typedef struct job_cursor {
   tr_scan_cursor scan;
-  tr_bundle bundle; /* whose rows are read, where the restriction is one */
+  tr_bundle bundle; /* the bundle that is read, if the restriction is that of one */
   tr_key_runs runs;
   int has_runs;
 } job_cursor;
@@ -295,8 +296,9 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
 }
 
 /*
-** Goes on to the next row, from the present one on, that belongs to the bundle. Where the run of rowids in
-** which it lies reaches the end of the bundle, all others belong to it as well.
+** Moves to the next row that belongs to the bundle, which may be the current one. If the run of
+** rowids that contains it reaches the end of the bundle, all further rows belong to the bundle as
+** well.
 */
 static int skip_others(job_cursor *cursor) {
   int rc = SQLITE_OK;
@@ -315,7 +317,7 @@ static int skip_others(job_cursor *cursor) {
   return rc;
 }
 
-/* Reads the record of the bundle that the restriction is, if it is one. */
+/* Finds the bundle that the restriction is, if it is one, and begins to read its record. */
 static tr_code find_bundle(job_cursor *cursor, tr_job *job, tr_error *err) {
   tr_restriction restriction;
   tr_error reason = {0};
@@ -341,7 +343,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan_text, 
   cursor->has_runs = 0;
   cursor->runs = (tr_key_runs){0};
   tr_scan_cursor_stop(&cursor->scan);
-  /* Of a job whose own tables cannot be read nothing else can be said. */
+  /* If the job's own tables cannot be read, nothing else can be checked. */
   int is_readable = !job->is_broken || job->source_key != NULL;
   if (is_readable && tr_job_need_keys(job, module_name, &err) != TR_OK) {
     return tr_vtab_error(base->pVtab, &err);
