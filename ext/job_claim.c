@@ -158,27 +158,9 @@ static tr_code cut(tr_job *job, tr_bundle *range, const tr_walk *w, tr_bundle *p
   return TR_OK;
 }
 
-/* What one claim has looked at so far, and what it has not written yet. */
-typedef struct search {
-  const tr_bundle *done; /* as in tr_claim; NULL once it is written */
-  tr_bundle *rest;       /* the same; NULL once it was taken */
-  int skips_fresh;       /* the range without an end was found empty */
-  int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
-  int is_expired; /* the range that was found is one whose lease ran out */
-  int has_found;  /* a range; where it began: */
-  tr_buffer start;
-} search;
-
-/* Writes what is done, if it is not written yet. To be called before anything else is written. */
-static tr_code write_done(tr_job *job, search *s, tr_error *err) {
-  const tr_bundle *done = s->done;
-  s->done = NULL;
-  return done == NULL ? TR_OK : tr_bundle_write(job, done, err);
-}
-
 /* Takes the walked keys of `range`, which becomes the bundle, or is cut. */
 static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
-                    search *s, tr_bundle *range, tr_walk *w, tr_bundle *bundle, tr_error *err) {
+                    tr_bundle *range, tr_walk *w, tr_bundle *bundle, tr_error *err) {
   int is_whole = !w->has_more && range->end.size > 0;
   const tr_bundle *rows[3];
   int count = 0;
@@ -192,10 +174,9 @@ static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr
   bundle->keys = w->count;
   if (code == TR_OK) code = lease_to(bundle, tr_jobs_new_lease(job->jobs), transaction, claim, err);
   if (code == TR_OK) code = tr_key_record_finish(&w->record, &bundle->record, err);
-  if (s->done != NULL) rows[count++] = s->done;
+  if (claim->done != NULL) rows[count++] = claim->done;
   rows[count++] = bundle;
   if (!is_whole) rows[count++] = range;
-  s->done = NULL;
   return code == TR_OK ? tr_bundles_write(job, rows, count, err) : code;
 }
 
@@ -243,34 +224,40 @@ static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_b
 ** Tries to claim from one range: 1 `*bundle` is claimed, 0 there was no key in it, -1.
 */
 static int claim_from(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
-                      search *s, tr_bundle *range, tr_bundle *bundle, tr_error *err) {
+                      tr_bundle *range, tr_bundle *bundle, tr_error *err) {
   tr_walk w;
   int result = -1;
   tr_code code = tr_job_walk(job, range, keys_wanted(job, transaction, claim), &w, err);
   if (code == TR_OK) code = share_last_keys(job, transaction, claim, range, &w, err);
   if (code == TR_OK && w.count > 0) {
-    code = take(job, transaction, claim, s, range, &w, bundle, err);
+    code = take(job, transaction, claim, range, &w, bundle, err);
     if (code == TR_OK) result = 1;
   } else if (code == TR_OK) {
-    int is_written = range->end.size > 0;
-    if (is_written) code = write_done(job, s, err);
-    if (is_written && code == TR_OK) code = finish_empty(job, transaction, range, err);
+    if (range->end.size > 0) code = finish_empty(job, transaction, range, err);
     if (code == TR_OK) result = 0;
   }
   tr_walk_free(&w);
   return result;
 }
 
+/* What one claim has looked at so far. */
+typedef struct search {
+  int skips_fresh; /* the range without an end was found empty */
+  int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
+  int is_expired; /* the range that was found is one whose lease ran out */
+  int has_found;  /* a range; where it began: */
+  tr_buffer start;
+} search;
+
 /* The range that was never counted. If job_next has already read it, it is not read again. */
-static int find_fresh(tr_job *job, search *s, tr_bundle *range, tr_error *err) {
+static int find_fresh(tr_job *job, const tr_claim *claim, tr_bundle *range, tr_error *err) {
   int is_before;
-  if (s->rest == NULL) {
+  if (claim->rest == NULL) {
     const tr_bytes none = {0};
     return tr_bundle_find_last(job, range, none, NULL, &is_before, err) == TR_OK ? 1 : -1;
   }
-  *range = *s->rest;
-  *s->rest = (tr_bundle){0};
-  s->rest = NULL;
+  *range = *claim->rest;
+  *claim->rest = (tr_bundle){0};
   return 1;
 }
 
@@ -279,14 +266,14 @@ static int find_fresh(tr_job *job, search *s, tr_bundle *range, tr_error *err) {
 ** crash of many workers it shall not halve what all of them had. So where one was given up others only
 ** come when nothing else is free.
 */
-static int find_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *range,
-                      tr_error *err) {
-  int is_found = s->given_up == 0 ? find_expired(job, now, s->done, range, err) : 0;
+static int find_range(tr_job *job, const tr_moment *now, const tr_claim *claim, search *s,
+                      tr_bundle *range, tr_error *err) {
+  int is_found = s->given_up == 0 ? find_expired(job, now, claim->done, range, err) : 0;
   s->is_expired = is_found == 1;
-  if (is_found == 0 && !s->skips_fresh) return find_fresh(job, s, range, err);
+  if (is_found == 0 && !s->skips_fresh) return find_fresh(job, claim, range, err);
   if (is_found == 0) is_found = find_largest(job, range, err);
   if (is_found == 0 && s->given_up > 0) {
-    is_found = find_expired(job, now, s->done, range, err);
+    is_found = find_expired(job, now, claim->done, range, err);
     s->is_expired = is_found == 1;
   }
   if (is_found == 1 && tr_bundle_check_borders(job, range, err) != TR_OK) return -1;
@@ -297,10 +284,10 @@ static int find_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *r
 ** The same, but what was found empty, or given up, was written down and is not found again: else the search
 ** would have no end.
 */
-static int find_next_range(tr_job *job, const tr_moment *now, search *s, tr_bundle *range,
-                           tr_error *err) {
+static int find_next_range(tr_job *job, const tr_moment *now, const tr_claim *claim, search *s,
+                           tr_bundle *range, tr_error *err) {
   int was_expired = s->is_expired;
-  int is_found = find_range(job, now, s, range, err);
+  int is_found = find_range(job, now, claim, s, range, err);
   if (is_found != 1) return is_found;
   tr_bytes start = tr_buffer_bytes(&range->start);
   int is_another = !s->has_found || s->is_expired != was_expired ||
@@ -313,27 +300,28 @@ static int find_next_range(tr_job *job, const tr_moment *now, search *s, tr_bund
 
 int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                  tr_bundle *bundle, tr_error *err) {
-  search s = {.done = claim->done, .rest = claim->rest};
+  search s = {0};
   int result = 0;
   if (tr_job_need_keys(job, claim->function, err) != TR_OK) return -1;
   for (int is_found = 1; is_found == 1 && result == 0;) {
     tr_bundle range = {0};
     int may_be_claimed = 1;
-    is_found = find_next_range(job, &transaction->now, &s, &range, err);
+    is_found = find_next_range(job, &transaction->now, claim, &s, &range, err);
     if (is_found == 1 && range.keys < 0) s.skips_fresh = 1;
     if (is_found == 1 && s.is_expired) {
-      if (write_done(job, &s, err) != TR_OK) is_found = -1;
-      if (is_found == 1) may_be_claimed = count_expiry(job, transaction, &range, err);
+      may_be_claimed = count_expiry(job, transaction, &range, err);
       if (may_be_claimed == 0) s.given_up++;
     }
     if (is_found < 0 || may_be_claimed < 0) {
       result = -1;
     } else if (is_found == 1 && may_be_claimed == 1) {
-      result = claim_from(job, transaction, claim, &s, &range, bundle, err);
+      result = claim_from(job, transaction, claim, &range, bundle, err);
     }
     tr_bundle_free(&range);
   }
-  if (result == 0 && write_done(job, &s, err) != TR_OK) result = -1;
+  if (result == 0 && claim->done != NULL && tr_bundle_write(job, claim->done, err) != TR_OK) {
+    result = -1;
+  }
   tr_buffer_free(&s.start);
   return result;
 }

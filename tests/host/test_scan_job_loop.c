@@ -85,6 +85,79 @@ static void one_call_ends_a_bundle_and_claims_the_next(void **state) {
   close_database(db);
 }
 
+/* All that the bundles say but times and leases. */
+static const char *all_states(sqlite3 *db) {
+  return database_text(
+      db, "SELECT group_concat(bundle, ' ') FROM (SELECT quote(start_key) || quote(end_key)"
+          " || state || ':' || quote(keys) || ':' || claims || ':' || failures || quote(worker)"
+          " || (lease NOT NULL) || (finished_at NOT NULL) || (seconds NOT NULL) || quote(message)"
+          " || quote(record) AS bundle FROM job_bundles ORDER BY start_key)");
+}
+
+/* Wherever the bundle lies, and whatever there is to be claimed. */
+static void it_does_what_job_done_and_job_claim_do(void **state) {
+  (void)state;
+  static const struct {
+    const char *what;
+    int rows;
+    const char *arguments;
+    const char *before; /* claims are made; `mine` is the worker's */
+    const char *after;
+  } cases[] = {
+      {"the last bundle", 30, "", "SELECT 1", "SELECT 1"},
+      {"the first", 30, "", "SELECT 1", "SELECT job_claim('job', 'v', 10)"},
+      {"its lease ran out", 30, "", "SELECT 1", "UPDATE job_bundles SET until = since"},
+      {"others were lost", 40, "", "SELECT job_claim('job', 'v', 5, 0)",
+       "SELECT job_claim('job', 'v', 5, 0) FROM counting_input(2)"},
+      {"it and another were lost", 40, "", "SELECT 1",
+       "SELECT job_claim('job', 'v', 5); UPDATE job_bundles SET until = since"},
+      {"others are to be halved", 40, ", max_attempts(1)", "SELECT job_claim('job', 'v', 5, 0)",
+       "SELECT job_claim('job', 'u', 5, 0)"},
+      {"others are to be halved, and nothing else is left", 20, ", max_attempts(1)",
+       "SELECT job_claim('job', 'v', 5)",
+       "SELECT job_claim('job', 'u', 5);"
+       "UPDATE job_bundles SET until = since WHERE worker <> 'w'"},
+      {"single keys fail", 12, ", max_attempts(1)", "SELECT job_claim('job', 'v', 1, 0)",
+       "SELECT job_claim('job', 'u', 1, 0)"},
+      {"what came back is all there is", 20, "",
+       "CREATE TEMP TABLE o AS SELECT job_claim('job', 'v', 9) AS b",
+       "SELECT job_claim('job', 'u', 10), job_release('job', b) FROM o"},
+      {"what came back is empty", 20, "",
+       "CREATE TEMP TABLE o AS SELECT job_claim('job', 'v', 9) AS b",
+       "SELECT job_claim('job', 'u', 10), job_release('job', b) FROM o; DELETE FROM events WHERE "
+       "id < 10"},
+      {"nothing is left", 10, "", "SELECT 1", "SELECT 1"},
+      {"the next has fewer keys", 15, "", "SELECT 1", "SELECT 1"},
+      {"with a size for the time", 500, ", target_seconds(1000000)", "SELECT 1", "SELECT 1"},
+      {"the last keys are shared", 20, ", target_seconds(1000000)",
+       "SELECT job_claim('job', 'v', 2)", "SELECT 1"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char after[2][2048];
+    char range[2][200];
+    for (int in_two = 0; in_two < 2; in_two++) {
+      sqlite3 *db = with_job(cases[i].rows, cases[i].arguments);
+      database_must(db, cases[i].before);
+      database_must(db, "CREATE TEMP TABLE mine AS SELECT job_claim('job', 'w', 10) AS bundle");
+      database_must(db, cases[i].after);
+      database_must(db, "BEGIN IMMEDIATE");
+      if (in_two) database_must(db, "SELECT job_done('job', bundle) FROM mine");
+      const char *next = in_two
+                             ? "SELECT substr(job_claim('job', 'w', 10), 1, 60)"
+                             : "SELECT substr(job_next('job', bundle, 'w', 10), 1, 60) FROM mine";
+      snprintf(range[in_two], sizeof range[in_two], "%s", database_text(db, next));
+      if (strstr(range[in_two], ",\"claim") != NULL) *strstr(range[in_two], ",\"claim") = '\0';
+      database_must(db, "COMMIT");
+      snprintf(after[in_two], sizeof after[in_two], "%s", all_states(db));
+      close_database(db);
+    }
+    if (strncmp(range[0], "error", 5) == 0 || strcmp(range[0], range[1]) != 0 ||
+        strcmp(after[0], after[1]) != 0) {
+      fail_msg("%s: '%s' %s, but '%s' %s", cases[i].what, range[0], after[0], range[1], after[1]);
+    }
+  }
+}
+
 static void both_are_rolled_back_together(void **state) {
   (void)state;
   sqlite3 *db = with_job(20, "");
@@ -423,6 +496,7 @@ static void the_rate_is_of_what_was_done_last(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_call_ends_a_bundle_and_claims_the_next),
+      cmocka_unit_test(it_does_what_job_done_and_job_claim_do),
       cmocka_unit_test(both_are_rolled_back_together),
       cmocka_unit_test(what_is_not_the_workers_is_refused_whole),
       cmocka_unit_test(the_size_follows_from_the_bundle_just_done),
