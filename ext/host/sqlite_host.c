@@ -629,7 +629,7 @@ tr_code tr_sql_prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **stmt, tr_er
     sqlite3_free(text);
     return tr_error_no_memory(err);
   }
-  rc = sqlite3_prepare_v2(db, text, -1, stmt, NULL);
+  rc = sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
   sqlite3_free(text);
   return rc == SQLITE_OK ? TR_OK : tr_error_of_sqlite(err, db, rc);
 }
