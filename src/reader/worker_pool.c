@@ -224,7 +224,7 @@ static int drop_empty_tail(seat *s, range_part *part, tr_error *err) {
   int result = pool->work->last_key(pool->context, s->number, end, &s->key, err);
   if (result == 1 && tr_buffer_append_byte(&s->key, 0, err) != TR_OK) result = -1;
   tr_position behind = {.key = tr_buffer_bytes(&s->key)};
-  if (result == 1 && tr_bytes_compare(behind.key, end) < 0) {
+  if (result == 1 && (end.size == 0 || tr_bytes_compare(behind.key, end) < 0)) {
     result = tr_tracker_try_split_at(tracker, behind, &tail, err);
     tr_restriction_free(&tail);
   }

@@ -31,6 +31,7 @@ typedef struct source {
   const tr_work *work;
   tr_buffer *keys;
   long count;
+  int has_no_end;      /* the pool's range has none */
   atomic_uchar *reads; /* how often each row was read */
   tr_worker_pool *pool;
   atomic_long failing_row; /* reading it fails; -1: none does */
@@ -251,11 +252,11 @@ static void source_free(source *s) {
   free(s->reads);
 }
 
-/* From the first key to just behind the last, as a caller finds them. */
+/* From the first key to just behind the last, as a caller finds them, or to no end at all. */
 static void range_of(const source *s, tr_byte_key_range *range) {
   tr_buffer end = {0};
   tr_bytes none = {NULL, 0};
-  if (s->count > 0) {
+  if (s->count > 0 && !s->has_no_end) {
     assert_int_equal(tr_buffer_set(&end, tr_buffer_bytes(&s->keys[s->count - 1]), NULL), TR_OK);
     assert_int_equal(tr_buffer_append_byte(&end, 0, NULL), TR_OK);
   }
@@ -391,6 +392,20 @@ static void small_sources_are_read_whole(void **state) {
       simulate(&s, workers, 1, "small");
       source_free(&s);
     }
+  }
+}
+
+/* Also where nobody has looked for the end of the source. */
+static void a_range_may_have_no_end(void **state) {
+  (void)state;
+  test_random random = test_random_begin("a range may have no end");
+  long count = test_effort(1000000);
+  for (size_t i = 0; i < KINDS; i++) {
+    source s;
+    source_init(&s, &random, kinds[i].make, count);
+    s.has_no_end = 1;
+    assert_well_divided(&s, 4, kinds[i].name);
+    source_free(&s);
   }
 }
 
@@ -548,6 +563,7 @@ int main(void) {
       cmocka_unit_test(workers_are_hardly_ever_idle),
       cmocka_unit_test(rows_left_for_later_are_read_once),
       cmocka_unit_test(small_sources_are_read_whole),
+      cmocka_unit_test(a_range_may_have_no_end),
       cmocka_unit_test(threads_read_each_row_once),
       cmocka_unit_test(the_first_error_stops_all),
       cmocka_unit_test(after_an_error_no_piece_is_read),
