@@ -20,6 +20,12 @@ int tr_bytes_compare(tr_bytes a, tr_bytes b) {
   return (a.size > b.size) - (a.size < b.size);
 }
 
+size_t tr_bytes_shared_prefix(tr_bytes a, tr_bytes b) {
+  size_t shorter = a.size < b.size ? a.size : b.size, shared = 0;
+  while (shared < shorter && a.data[shared] == b.data[shared]) shared++;
+  return shared;
+}
+
 int tr_bytes_is_name(tr_bytes name, const char *lower) {
   for (size_t i = 0; i < name.size; i++, lower++) {
     int c = name.data[i];

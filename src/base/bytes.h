@@ -38,6 +38,9 @@ static inline tr_bytes tr_buffer_bytes(const tr_buffer *buffer) {
 /* Returns <0, 0 or >0. */
 int tr_bytes_compare(tr_bytes a, tr_bytes b);
 
+/* How many bytes both begin with. */
+size_t tr_bytes_shared_prefix(tr_bytes a, tr_bytes b);
+
 /* Whether `name` is `lower`, a name in lower case, if the case of ASCII letters is ignored. */
 int tr_bytes_is_name(tr_bytes name, const char *lower);
 

@@ -32,18 +32,6 @@ static void give(tr_byte_key_window *window, uint64_t keys) {
   window->left = keys;
 }
 
-static size_t shared_prefix(tr_bytes a, tr_bytes b) {
-  size_t shorter = a.size < b.size ? a.size : b.size, shared = 0;
-  while (shared < shorter && a.data[shared] == b.data[shared]) shared++;
-  return shared;
-}
-
-/* tr_byte_key_lead of the bytes behind the first `skipped`. */
-static uint64_t lead_behind(tr_bytes key, size_t skipped) {
-  if (skipped >= key.size) return 0;
-  return tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
-}
-
 static uint8_t byte_at(tr_bytes key, size_t at) {
   return at < key.size ? key.data[at] : 0;
 }
@@ -54,7 +42,7 @@ static uint8_t byte_at(tr_bytes key, size_t at) {
 */
 static uint64_t distance(tr_bytes key, tr_bytes end, size_t shared, size_t depth) {
   size_t skipped = depth - 8, at = shared;
-  uint64_t from = lead_behind(key, skipped), to = lead_behind(end, skipped);
+  uint64_t from = tr_byte_key_lead_behind(key, skipped), to = tr_byte_key_lead_behind(end, skipped);
   if (end.size == 0) {
     for (; at < skipped; at++) {
       if (byte_at(key, at) != 0xff) return UINT64_MAX;
@@ -97,9 +85,10 @@ static void widen(tr_byte_key_window *window, size_t least_depth) {
 }
 
 void tr_byte_key_window_trim(tr_byte_key_window *window, tr_bytes from, tr_bytes last) {
-  size_t shared = shared_prefix(from, last);
+  size_t shared = tr_bytes_shared_prefix(from, last);
   window->depth = shared + 8;
-  window->step = (lead_behind(last, shared) - lead_behind(from, shared)) | 1;
+  window->step =
+      (tr_byte_key_lead_behind(last, shared) - tr_byte_key_lead_behind(from, shared)) | 1;
 }
 
 /*
@@ -115,7 +104,7 @@ static uint64_t first_step(const tr_byte_key_window *window, uint64_t rest) {
 ** at most an eighth of what is left. A step of 0 means that no window fits.
 */
 static void plan(tr_byte_key_window *window, tr_bytes key, tr_bytes end) {
-  size_t shared = shared_prefix(key, end);
+  size_t shared = tr_bytes_shared_prefix(key, end);
   if (window->step == 0) {
     /* The first window, or none fitted before. */
     window->depth = shared + 8;

@@ -45,6 +45,12 @@ static inline uint64_t tr_byte_key_lead(tr_bytes key) {
   return lead;
 }
 
+/* The same of the bytes behind the first `skipped`. */
+static inline uint64_t tr_byte_key_lead_behind(tr_bytes key, size_t skipped) {
+  if (skipped >= key.size) return 0;
+  return tr_byte_key_lead((tr_bytes){key.data + skipped, key.size - skipped});
+}
+
 /* 1 if `key` is in the window. Its order among the keys of the window is not checked. */
 static inline int tr_byte_key_window_holds(const tr_byte_key_window *window, tr_bytes key) {
   if (window->left == 0 || key.size == 0) return 0;

@@ -43,6 +43,15 @@ static void test_is_name(void **state) {
   }
 }
 
+static void test_shared_prefix(void **state) {
+  (void)state;
+  tr_bytes none = {NULL, 0}, ab = tr_bytes_of_text("ab"), abc = tr_bytes_of_text("abc");
+  assert_int_equal(tr_bytes_shared_prefix(none, abc), 0);
+  assert_int_equal(tr_bytes_shared_prefix(ab, abc), 2);
+  assert_int_equal(tr_bytes_shared_prefix(abc, abc), 3);
+  assert_int_equal(tr_bytes_shared_prefix(tr_bytes_of_text("axc"), abc), 1);
+}
+
 static void test_to_text(void **state) {
   (void)state;
   char *text = tr_bytes_to_text((tr_bytes){(const uint8_t *)"abc", 2});
@@ -161,11 +170,11 @@ static void test_long_message(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_is_name),      cmocka_unit_test(test_to_text),
-      cmocka_unit_test(test_compare),      cmocka_unit_test(test_appends),
-      cmocka_unit_test(test_grows),        cmocka_unit_test(test_set),
-      cmocka_unit_test(test_absurd_sizes), cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_long_message),
+      cmocka_unit_test(test_is_name),       cmocka_unit_test(test_to_text),
+      cmocka_unit_test(test_shared_prefix), cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_appends),       cmocka_unit_test(test_grows),
+      cmocka_unit_test(test_set),           cmocka_unit_test(test_absurd_sizes),
+      cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_long_message),
   };
   return cmocka_run_group_tests_name("bytes", tests, NULL, NULL);
 }
