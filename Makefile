@@ -159,7 +159,7 @@ test-newest: ## SQL scripts and host tests with the newest SQLite from npm; skip
 .PHONY: test-hosts
 test-hosts: ## newest SQLite, the oldest one we load into, and one without threads
 	@tests/setup test
-	@tests/run-hosts newest oldest single-thread
+	@tests/run-hosts newest oldest single-thread recommended
 
 # The package and its Python stay below build/, where a second run finds them.
 INTEROP = build/interop/bin/python

@@ -38,6 +38,24 @@ static int is_stopped(void *pointer) {
   return tr_interrupt_poll(expression->interrupt, &expression->stopped) != TR_OK;
 }
 
+/*
+** Has SQLite ask is_stopped() while the expression runs. A host that was compiled with
+** SQLITE_OMIT_PROGRESS_CALLBACK, which SQLite recommends, cannot: there a single value is computed
+** to its end.
+*/
+static void watch(tr_value_expression *expression) {
+#ifdef SQLITE_CORE
+#ifdef SQLITE_OMIT_PROGRESS_CALLBACK
+  (void)expression, (void)is_stopped;
+#else
+  sqlite3_progress_handler(expression->db, STEPS_BETWEEN_POLLS, is_stopped, expression);
+#endif
+#else
+  if (sqlite3_api->progress_handler == NULL) return;
+  sqlite3_progress_handler(expression->db, STEPS_BETWEEN_POLLS, is_stopped, expression);
+#endif
+}
+
 /* Fills `err` with the error of the sandbox, or with what stopped it. */
 static tr_code fail(tr_value_expression *expression, int rc, tr_error *err) {
   if (expression->stopped.code != TR_OK) {
@@ -121,7 +139,7 @@ tr_code tr_value_expression_create(tr_bytes sql, tr_interrupt *interrupt,
     tr_value_expression_free(expression);
     return code;
   }
-  sqlite3_progress_handler(expression->db, STEPS_BETWEEN_POLLS, is_stopped, expression);
+  watch(expression);
   *created = expression;
   return TR_OK;
 }

@@ -1,5 +1,6 @@
 SELECT sqlite_version();
 SELECT group_concat(value) FROM (SELECT value FROM counting_input(5));
+SELECT timestamp FROM counting_input(1) WHERE timestamp_expr = 'value + 7';
 CREATE TABLE t(a INTEGER PRIMARY KEY, b);
 INSERT INTO t SELECT value, value % 3 FROM counting_input(300);
 CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t);
@@ -11,3 +12,7 @@ CREATE TABLE u(b);
 INSERT INTO u VALUES (NULL), (1), (2);
 CREATE VIRTUAL TABLE temp.gu USING group_by_fields(u, by_field_names(b), count(*) AS n);
 SELECT b, n FROM gu WHERE b IN (1, 2, 7) ORDER BY b;
+CREATE VIRTUAL TABLE j USING scan_job(t);
+SELECT json_extract(job_claim('j', 'w', 10), '$.end');
+SELECT pending, claimed, done FROM job_progress('j');
+SELECT approx_count_distinct(b), approx_quantile(a, 0.5), extract_output(sum_accumulator(a)) FROM t;
