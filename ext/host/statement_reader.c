@@ -64,7 +64,8 @@ struct tr_statement_reader {
   int must_cut;       /* keys at or above the end may come */
   int64_t row_number; /* of the next row */
   uint8_t rowid_key[TR_ROWID_KEY_SIZE];
-  tr_buffer key; /* a key of another form */
+  tr_buffer key;      /* a key of another form */
+  tr_buffer last_key; /* of such a form: that of the last row; empty before the first */
 };
 
 /* --- SQL text ----------------------------------------------------------------------------- */
@@ -341,6 +342,7 @@ void tr_statement_reader_free(tr_statement_reader *reader) {
   tr_buffer_free(&reader->start);
   tr_buffer_free(&reader->end);
   tr_buffer_free(&reader->key);
+  tr_buffer_free(&reader->last_key);
   tr_free(reader->values);
   tr_key_segments_free(&reader->segments);
   tr_free(reader);
@@ -365,6 +367,7 @@ tr_code tr_statement_reader_open(tr_statement_reader *reader, tr_bytes start, tr
                                  tr_error *err) {
   tr_statement_reader_reset(reader);
   reader->row_number = 0;
+  reader->last_key.size = 0;
   reader->must_skip = start.size > 0; /* ends at the first row if the bound is exact */
   if (reader->has_key) {
     tr_code code = tr_buffer_set(&reader->start, start, err);
@@ -522,6 +525,24 @@ static int place_in_range(tr_statement_reader *reader, tr_bytes key) {
   return 1;
 }
 
+/*
+** Whether the row is the last one once more. 1: it is. 0: it is not, and its key was noted. -1: out
+** of memory.
+**
+** SQLite finds its place in an index again by the whole record. So if the last row of a WITHOUT
+** ROWID table was rewritten in its place after it was read (by an upsert of the same statement, or
+** by another one of this connection), the new record counts as the next. A rowid finds the row
+** itself.
+*/
+static int is_last_again(tr_statement_reader *reader, tr_bytes key, tr_error *err) {
+  if (reader->source->key.form == TR_KEY_ROWID) return 0;
+  tr_buffer *last = &reader->last_key;
+  if (key.size == last->size && key.size > 0 && memcmp(key.data, last->data, key.size) == 0) {
+    return 1;
+  }
+  return tr_buffer_set(last, key, err) == TR_OK ? 0 : -1;
+}
+
 /* Goes on to the next segment. 1: done. 0: there is none. -1: failed. */
 static int next_segment(tr_statement_reader *reader, tr_error *err) {
   if (!reader->has_key || reader->segment + 1 >= reader->segments.count) return 0;
@@ -582,6 +603,12 @@ static int find_next(tr_statement_reader *reader, tr_position *position, tr_erro
     if (place == 0) continue;
     if (place < 0) {
       result = 0;
+      break;
+    }
+    int is_again = is_last_again(reader, key, err);
+    if (is_again > 0) continue;
+    if (is_again < 0) {
+      result = -1;
       break;
     }
     *position = tr_position_of_key(key);
