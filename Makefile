@@ -9,7 +9,7 @@
 CC ?= cc
 compiler = $(notdir $(lastword $(CC)))
 BUILD ?= build$(if $(filter-out cc gcc,$(compiler)),/$(compiler))
-OPTIMISE ?= -O2 -g
+OPTIMISE ?= $(if $(SANITIZE),-O1,-O2) -g
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include

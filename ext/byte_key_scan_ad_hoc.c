@@ -177,7 +177,7 @@ void scan_ad_hoc_close(scan_cursor *cursor) {
   tr_source_table_free(&cursor->source);
 }
 
-/* Reads the argument for a clause. `*value` stays empty if it is not given. */
+/* Reads the argument for a clause. `*value` stays empty if it is not given, or is a blank text. */
 static tr_code read_clause(sqlite3_value **arguments, int argument, int clause,
                            tr_clause_value *value, tr_error *err) {
   tr_bytes text;
@@ -185,7 +185,7 @@ static tr_code read_clause(sqlite3_value **arguments, int argument, int clause,
   if (arguments[argument] == NULL) return TR_OK;
   tr_code code =
       tr_argument_text(SCAN_FUNCTION, argument_names[argument], arguments[argument], &text, err);
-  if (code != TR_OK) return code;
+  if (code != TR_OK || tr_sql_is_blank(text)) return code;
   return tr_clause_value_parse(value, &scan_syntax, clause, text, err);
 }
 

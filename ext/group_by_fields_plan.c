@@ -326,13 +326,6 @@ tr_code tr_group_plan_of_module(tr_group_plan *plan, tr_host *host, int argc,
   return code;
 }
 
-static int is_blank(tr_bytes text) {
-  for (size_t i = 0; i < text.size; i++) {
-    if (memchr(" \t\n\v\f\r", text.data[i], 6) == NULL) return 0;
-  }
-  return 1;
-}
-
 static tr_code read_call(tr_group_planner *p, const tr_group_call *call) {
   char *schema, *table;
   tr_error reason;
@@ -350,7 +343,7 @@ static tr_code read_call(tr_group_planner *p, const tr_group_call *call) {
   if (code == TR_OK) code = tr_argument_list_parse(&list, call->aggregates, p->err);
   if (code == TR_OK) code = add_list(p, &list, tr_group_add_aggregate);
   tr_argument_list_free(&list);
-  if (code == TR_OK && !is_blank(call->where)) {
+  if (code == TR_OK && !tr_sql_is_blank(call->where)) {
     tr_clause_value where = {0};
     code = tr_clause_value_parse(&where, &syntax, WHERE, call->where, p->err);
     if (code == TR_OK) code = set_where(p, where.expression);

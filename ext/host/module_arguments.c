@@ -336,6 +336,12 @@ done:
 
 /* --- Names and expressions ---------------------------------------------------------------- */
 
+int tr_sql_is_blank(tr_bytes text) {
+  size_t i = 0;
+  while (i < text.size && (is_blank(text.data[i]) || text.data[i] == '\v')) i++;
+  return i == text.size;
+}
+
 tr_code tr_table_name_parse(tr_bytes text, char **schema, char **table, tr_error *err) {
   *schema = NULL;
   *table = NULL;

@@ -49,6 +49,9 @@ void tr_argument_list_free(tr_argument_list *list);
 */
 int tr_sql_has_table_option(tr_bytes sql, const char *word, tr_error *err);
 
+/* Whether the text is empty or has nothing but blanks, which in an argument means its default. */
+int tr_sql_is_blank(tr_bytes text);
+
 /*
 ** Reads a table's name: `t`, `aux.t`, `"my table"` or `'t'`. `*schema` (NULL if there is none) and
 ** `*table` are unquoted; the caller frees both. Text of another form (`my table`) is the table's

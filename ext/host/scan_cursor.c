@@ -199,12 +199,16 @@ static tr_code refuse_argument(tr_error *err, const char *function, const char *
   return tr_argument_error(err, function, argument, &v, reason);
 }
 
-/* A second scan by name on one cursor is the inner loop of a join. It would get no rows. */
+/*
+** A second scan by name on one cursor would get no rows. SQLite begins one for each outer row of a
+** join, and for each row of the list in (a, b) IN (SELECT ...), about which it does not tell us.
+*/
 static tr_code check_tracker(tr_scan_cursor *cursor, sqlite3_value *tracker, tr_error *err) {
   if (cursor->has_used_tracker) {
     return refuse_argument(err, ((tr_scan_table *)cursor->base.pVtab)->function, "tracker", tracker,
-                           "the scan is the inner loop of a join and would be begun again for each "
-                           "outer row; put it first, with CROSS JOIN behind it");
+                           "the scan would be begun again: for each outer row, as it is the inner "
+                           "loop of a join (put it first, with CROSS JOIN behind it), or for each "
+                           "row of an (a, b) IN (SELECT ...)");
   }
   cursor->has_used_tracker = 1;
   return TR_OK;

@@ -276,12 +276,14 @@ static tr_code look_at_primary_key(const tr_source_table *source, sqlite3 *db, i
   return finish(db, stmt, rc, err);
 }
 
+/* Without a row SQLite was compiled with SQLITE_OMIT_UTF16, and knows no other encoding. */
 static tr_code read_encoding(tr_source_table *source, sqlite3 *db, tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = prepare(db, "PRAGMA encoding", NULL, NULL, &stmt, err);
   if (code != TR_OK) return code;
   int rc = sqlite3_step(stmt);
-  source->is_utf8 = rc == SQLITE_ROW && strcmp(text_of(stmt, 0), "UTF-8") == 0;
+  source->is_utf8 =
+      rc == SQLITE_DONE || (rc == SQLITE_ROW && strcmp(text_of(stmt, 0), "UTF-8") == 0);
   return finish(db, stmt, rc, err);
 }
 

@@ -16,3 +16,7 @@ CREATE VIRTUAL TABLE j USING scan_job(t);
 SELECT json_extract(job_claim('j', 'w', 10), '$.end');
 SELECT pending, claimed, done FROM job_progress('j');
 SELECT approx_count_distinct(b), approx_quantile(a, 0.5), extract_output(sum_accumulator(a)) FROM t;
+CREATE TABLE w(k TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO w VALUES ('b'), ('a');
+CREATE VIRTUAL TABLE temp.ws USING byte_key_scan(w);
+SELECT group_concat(k) FROM ws WHERE k IN ('a', 'b', 'c');

@@ -242,3 +242,7 @@ SELECT b FROM scan_typed WHERE tracker = 'by a and b' AND a = 1 AND b = 5;
 SELECT group_concat(b) FROM scan_typed WHERE tracker = 'by a row value' AND (a, b) > (1, 5);
 SELECT group_concat(b) FROM scan_typed WHERE tracker = 'by byte_key' AND byte_key > byte_key(1, 5);
 SELECT name, restriction FROM range_trackers WHERE name LIKE 'by %' ORDER BY name;
+
+-- An empty text in the call means the default.
+SELECT row FROM byte_key_scan('purchases', '', ' ', '') LIMIT 1;
+SELECT count(*) FROM byte_key_scan('purchases', '', '', 'id > 1') WHERE restriction = '{"start":"","end":"8000000000000003"}';
