@@ -1,15 +1,15 @@
 /*
-** Claiming: which range, how much of it, and writing that down.
+** Claims a bundle: finds a range, decides how much of it to take, and writes that down.
 **
-** First what somebody lost (a lease that ran out), then the largest pending range. That is the rest of the
-** table, never counted, as long as there is some; then bundles that came back, the largest first. Of the
-** range the first keys are cut off; where they are counted, the range behind the last of them stays
-** pending. So however the keys lie and however long each takes, nobody waits for anybody until the last
+** First come ranges that somebody lost, because the lease ran out. Then comes the rest of the
+** table, which was never counted, as long as it has keys. Then come pending bundles, the largest
+** first. The claim takes the first keys of the range. What follows them stays pending. So however
+** the keys are distributed and however long each takes, nobody waits for anybody until the last
 ** bundle is handed out.
 **
-** Only keys are counted, not the rows that where(...) leaves: a claim reads a bounded piece of one index,
-** also where no row matches. The rest of the table ends in a range without an upper bound, which is never
-** done: rows that come behind the last one are claimed from it whenever they come.
+** Only keys are counted, not the rows that where(...) leaves. So a claim reads a bounded piece of
+** one index, even if no row matches. The rest of the table ends in a range without an upper bound,
+** which is never done: rows that are added after the last one are claimed from it.
 */
 #include "bundles.h"
 
@@ -17,7 +17,7 @@
 
 #include "job_walk.h"
 
-/* How many keys to begin with while nothing is known of how long they take. */
+/* How many keys to begin with, while it is not known how long keys take. */
 enum { FIRST_KEYS = 100 };
 
 /* --- Which range -------------------------------------------------------------------------- */
@@ -30,7 +30,10 @@ static int bind_moment(sqlite3_stmt *stmt, const tr_moment *now) {
   return rc;
 }
 
-/* `done` is a bundle that has ended, if that is not written yet, else NULL. */
+/*
+** Finds a bundle whose lease has run out. `done`, if not NULL, is a bundle that has ended but is
+** not written yet; it is left out.
+*/
 static int find_expired(tr_job *job, const tr_moment *now, const tr_bundle *done, tr_bundle *range,
                         tr_error *err) {
   sqlite3_stmt *stmt;
@@ -55,14 +58,14 @@ static int find_expired(tr_job *job, const tr_moment *now, const tr_bundle *done
   return code == TR_OK ? tr_bundle_find_start(job, tr_buffer_bytes(&range->start), range, err) : -1;
 }
 
-/* The largest of the bundles that came back. */
+/* Finds the largest pending bundle whose keys were counted. */
 static int find_largest(tr_job *job, tr_bundle *range, tr_error *err) {
   sqlite3_stmt *stmt;
   if (tr_job_statement(job, TR_BUNDLE_LARGEST, &stmt, err) != TR_OK) return -1;
   return tr_bundle_step(job, stmt, range, err);
 }
 
-/* How many other workers hold a lease. */
+/* Counts the other workers that hold a lease. */
 static int count_other_workers(tr_job *job, const tr_moment *now, tr_bytes worker, int64_t *count,
                                tr_error *err) {
   sqlite3_stmt *stmt;
@@ -97,8 +100,8 @@ static int64_t keys_wanted(const tr_job *job, const tr_job_transaction *transact
 }
 
 /*
-** With target_seconds the last keys of the table are shared among those who are working: each claim takes
-** its part of what is left, so that all end at nearly the same time.
+** With target_seconds the workers share the last keys of the table: each claim takes its part of
+** what is left, so that all end at nearly the same time.
 */
 static tr_code share_last_keys(tr_job *job, const tr_job_transaction *transaction,
                                const tr_claim *claim, const tr_bundle *range, tr_walk *w,
@@ -134,9 +137,9 @@ static tr_code lease_to(tr_bundle *bundle, int64_t lease, const tr_job_transacti
 }
 
 /*
-** Makes `part` the beginning of `range` up to the last key that was walked, and `range` the rest. The rows lie
-** in the order of their keys: so both are where the last claim wrote, and each claim writes few pages, however
-** many bundles there are.
+** Makes `part` the beginning of `range`, up to the last key that was walked, and `range` the rest.
+** Rows are stored in the order of their keys, so both are where the last claim wrote. So each claim
+** writes few pages, however many bundles there are.
 */
 static tr_code cut(tr_job *job, tr_bundle *range, const tr_walk *w, tr_bundle *part,
                    tr_error *err) {
@@ -158,7 +161,7 @@ static tr_code cut(tr_job *job, tr_bundle *range, const tr_walk *w, tr_bundle *p
   return TR_OK;
 }
 
-/* Takes the walked keys of `range`, which becomes the bundle, or is cut. */
+/* Takes the walked keys of `range`, which becomes the bundle as a whole or is cut. */
 static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                     tr_bundle *range, tr_walk *w, tr_bundle *bundle, tr_error *err) {
   int is_whole = !w->has_more && range->end.size > 0;
@@ -181,8 +184,8 @@ static tr_code take(tr_job *job, const tr_job_transaction *transaction, const tr
 }
 
 /*
-** A range in which no key is left has nothing to be claimed. It keeps no record: what the last claim saw was
-** not done, and is new if it comes again.
+** Ends a range that has no keys any more. It keeps no record: the keys that the last claim saw were
+** not done, and are new if they are inserted again.
 */
 static tr_code finish_empty(tr_job *job, const tr_job_transaction *transaction, tr_bundle *range,
                             tr_error *err) {
@@ -197,8 +200,8 @@ static tr_code finish_empty(tr_job *job, const tr_job_transaction *transaction, 
 /* --- Claiming ----------------------------------------------------------------------------- */
 
 /*
-** A lease that ran out is a failure. 1: the range may be claimed again; 0: it was halved or has failed;
-** -1.
+** Counts a lease that ran out as a failure. 1: the range may be claimed again. 0: it was halved or
+** has failed. -1: failed.
 */
 static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_bundle *range,
                         tr_error *err) {
@@ -221,7 +224,7 @@ static int count_expiry(tr_job *job, const tr_job_transaction *transaction, tr_b
 }
 
 /*
-** Tries to claim from one range: 1 `*bundle` is claimed, 0 there was no key in it, -1.
+** Tries to claim from one range. 1: `*bundle` is claimed. 0: there are no keys in it. -1: failed.
 */
 static int claim_from(tr_job *job, const tr_job_transaction *transaction, const tr_claim *claim,
                       tr_bundle *range, tr_bundle *bundle, tr_error *err) {
@@ -240,12 +243,13 @@ static int claim_from(tr_job *job, const tr_job_transaction *transaction, const 
   return result;
 }
 
-/* What one claim has looked at so far. */
+/* The state of one claim. */
 typedef struct search {
   int skips_fresh; /* the range without an end was found empty */
-  int given_up; /* how many bundles were halved, or have failed, as their last lease had run out */
-  int is_expired; /* the range that was found is one whose lease ran out */
-  int has_found;  /* a range; where it began: */
+  /* how many bundles were halved or have failed, since their last lease had run out */
+  int given_up;
+  int is_expired; /* the lease of the range that was found has run out */
+  int has_found;  /* a range was found, which begins at: */
   tr_buffer start;
 } search;
 
@@ -262,9 +266,9 @@ static int find_fresh(tr_job *job, const tr_claim *claim, tr_bundle *range, tr_e
 }
 
 /*
-** Finds the next range to claim from. What was lost comes first; but a claim needs one bundle, and after a
-** crash of many workers it shall not halve what all of them had. So where one was given up others only
-** come when nothing else is free.
+** Finds the next range to claim from. Ranges that somebody lost come first. But a claim needs only
+** one bundle, and after a crash of many workers it must not halve the bundles of them all. So once
+** one was given up, other lost ones are taken only if nothing else is free.
 */
 static int find_range(tr_job *job, const tr_moment *now, const tr_claim *claim, search *s,
                       tr_bundle *range, tr_error *err) {
@@ -281,8 +285,8 @@ static int find_range(tr_job *job, const tr_moment *now, const tr_claim *claim, 
 }
 
 /*
-** The same, but what was found empty, or given up, was written down and is not found again: else the search
-** would have no end.
+** The same, but fails if it finds the same range again. A range that was found empty or was given
+** up has been written, so it cannot come again; otherwise the search would have no end.
 */
 static int find_next_range(tr_job *job, const tr_moment *now, const tr_claim *claim, search *s,
                            tr_bundle *range, tr_error *err) {

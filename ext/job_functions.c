@@ -96,7 +96,7 @@ static tr_code read_claim(const char *function, int argc, sqlite3_value **argv, 
 }
 
 /*
-** Ends the worker's bundle before it claims the next one, whose size depends on how long it took.
+** Ends the worker's bundle before the next one is claimed, whose size depends on how long it took.
 */
 static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *claim,
                           tr_restriction *restriction, tr_bundle *bundle, tr_error *err) {
