@@ -69,7 +69,7 @@ static const char *const reasons[DIFFERENCES] = {
 };
 static long covered[DIFFERENCES];
 
-/* Judges one line; `because` says which difference covers it if ours is not the recorded answer. */
+/* Judges one line. `because` says which difference covers it if ours is not the recorded answer. */
 static void judge(const char *recorded, const char *ours, const char *model, int because) {
   if (strcmp(ours, model) != 0) {
     fprintf(stderr, "%s:%ld: ours is\n%s\nwhich should be\n%s\n", VECTORS, jsonl_line_number(file),
@@ -286,7 +286,7 @@ static void make_sample_rows(void) {
   insert_row("[\"bob\",null,4,null,2]");
 }
 
-/* Creates temp.ours by `clause` over the row with that n. NULL: done; else the error. */
+/* Creates temp.ours by `clause` over the row with that n. Returns NULL, or the error. */
 static char *create_ours(const char *clause, const char *aggregates, const char *where) {
   char *sql = sqlite3_mprintf(
       "CREATE VIRTUAL TABLE temp.ours USING group_by_fields(t, %s%s%s%s%s%s)", clause,
@@ -474,7 +474,7 @@ static char *field_sql(const char *field) {
 }
 
 /*
-** ranked(x, direction, n): the n first values of a group, or for 0 its least, middle and greatest.
+** ranked(x, direction, n): the first n values of a group; for n = 0 its least, middle and greatest.
 */
 typedef struct ranking {
   int count, direction, n;

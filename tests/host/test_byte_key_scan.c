@@ -89,7 +89,10 @@ static void assert_answer(sqlite3 *db, const char *sql, const char *expected) {
   sqlite3_free(answer);
 }
 
-/* Steps a statement of one integer column up to `limit` times; their number, and the last one. */
+/*
+** Steps a statement of one integer column up to `limit` times. Returns how often, and the last
+** value.
+*/
 static long step_rows(sqlite3_stmt *stmt, long limit, sqlite3_int64 *last) {
   long count = 0;
   while (count < limit && sqlite3_step(stmt) == SQLITE_ROW) {
@@ -132,7 +135,7 @@ typedef struct worker {
   atomic_int has_ended;
 } worker;
 
-/* Reads whatever `SELECT id ...` gives. */
+/* Reads all rows of `SELECT id ...`. */
 static void read_all(worker *w, const char *sql) {
   sqlite3_stmt *stmt = prepare(w->db, sql);
   int rc;
@@ -219,7 +222,7 @@ static void a_residual_is_read_after_a_restart(void **state) {
   assert_answer(db, "SELECT count(*) FROM (SELECT 1 FROM s WHERE tracker = 'w' LIMIT 77)", "77");
   execute(db, "INSERT INTO left_over VALUES (tracker_checkpoint('w'))");
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
-  for (int i = 0; i < 2; i++) { /* to try again from the same text changes nothing */
+  for (int i = 0; i < 2; i++) { /* trying again with the same text changes nothing */
     db = open_db(path);
     execute(db, create);
     assert_answer(
@@ -332,7 +335,7 @@ static int count_steps(void *counter) {
   return 0;
 }
 
-/* How many steps of SQLite's machine a query takes. */
+/* How many steps of SQLite's virtual machine a query takes. */
 static long steps_of(sqlite3 *db, const char *sql) {
   long steps = 0;
   sqlite3_progress_handler(db, 1, count_steps, &steps);
@@ -341,7 +344,7 @@ static long steps_of(sqlite3 *db, const char *sql) {
   return steps;
 }
 
-/* Going on near the end of many rows that share the first column is a descent, not a walk. */
+/* Continuing near the end of many rows that share the first column is a descent, not a walk. */
 static void resuming_is_one_descent(void **state) {
   (void)state;
   sqlite3 *db = open_db(":memory:");
@@ -397,7 +400,7 @@ static void read_only_and_immutable_files(void **state) {
   }
 }
 
-/* A scan by name looks at the table's ends first: what SQLite says there is what is said. */
+/* A scan by name reads the table's ends first. What SQLite says there is the error. */
 static void why_the_ends_cannot_be_read_is_said(void **state) {
   (void)state;
   static const char shared[] = "file:ends?mode=memory&cache=shared";

@@ -38,7 +38,7 @@ static void execute(sqlite3 *db, const char *sql) {
   }
 }
 
-/* All rows of a query, a line each, columns as SQL literals; NULL when it fails. */
+/* All rows of a query, a line each, columns as SQL literals. NULL if it fails. */
 static char *rows_of(sqlite3 *db, const char *sql, int *count) {
   sqlite3_stmt *stmt;
   sqlite3_str *text = sqlite3_str_new(NULL);
@@ -196,7 +196,7 @@ static void create(sqlite3 *db, test_random *random, const key_kind *kind) {
   char *columns = sqlite3_mprintf(kind->table, data_columns);
   char *without = strstr(columns, ", WITHOUT");
   if (without != NULL) *without = '\0';
-  /* Constraints stand behind columns. */
+  /* Constraints come after columns. */
   char *constraint = strstr(columns, ", UNIQUE(");
   if (constraint == NULL) constraint = strstr(columns, ", PRIMARY KEY(");
   char *sql;
@@ -424,7 +424,7 @@ static void assert_same_as_table(sqlite3 *db, const key_kind *kind, const char *
   execute(db, "DELETE FROM read");
 }
 
-/* Random bounds: keys that rows have, with something behind them or cut off, and any bytes. */
+/* Random bounds: keys of rows, with something appended or cut off, and any bytes. */
 static void make_bounds(sqlite3 *db, test_random *random) {
   execute(db, "DELETE FROM bound");
   uint64_t count = test_random_below(random, 6);
@@ -476,7 +476,7 @@ static void check_restrictions(sqlite3 *db, const key_kind *kind, test_random *r
   sqlite3_free(row);
 }
 
-/* A walk in steps by name, split now and then; the residuals are read afterwards. */
+/* A walk in steps by name, which is split now and then. The residuals are read afterwards. */
 static void check_walk(sqlite3 *db, const key_kind *kind, test_random *random) {
   char *row = row_expression(kind);
   char *step =

@@ -126,7 +126,7 @@ static void a_table_is_filled_from_itself(void **state) {
        "1,2,3,4,5,6"},
       {"t(a INT PRIMARY KEY, b) WITHOUT ROWID", "SELECT a + 3, b FROM s",
        "SELECT group_concat(a) FROM t", "1,2,3,4,5,6"},
-      /* New keys in between, and in a table without rowids behind the last key alone. */
+      /* New keys in between; in a table without rowids only after the last key. */
       {"t(a INT, b TEXT NOT NULL, UNIQUE(b))", "SELECT a + 3, b || 'a' FROM s",
        "SELECT group_concat(b) FROM (SELECT b FROM t ORDER BY b)", "x,xa,y,ya,z,za"},
       {"t(a INT, b TEXT, UNIQUE(b))", "SELECT a, b || 'a' FROM s UNION ALL SELECT 7, NULL",
@@ -146,7 +146,7 @@ static void a_table_is_filled_from_itself(void **state) {
              cases[i].insert);
     database_must(db, sql);
     assert_answer(db, cases[i].answer, cases[i].expected);
-    /* The next statement meets them all, and an empty table gives nothing to any. */
+    /* The next statement reads them all. From an empty table no statement reads anything. */
     assert_answer(db, "SELECT (SELECT count(*) FROM s) = (SELECT count(*) FROM t)", "1");
     database_must(db, "DELETE FROM t");
     database_must(db, strstr(sql, "INSERT OR IGNORE"));
@@ -169,7 +169,7 @@ static void a_table_is_filled_from_itself_by_name(void **state) {
                 "08000000000000003{\"start\":\"\",\"end\":\"\"}");
   database_must(db, "INSERT INTO t SELECT a + 3 FROM s WHERE tracker = 'w' LIMIT 1000");
   assert_answer(db, "SELECT group_concat(a) FROM t", "1,2,3,4,5,6,7,8,9");
-  /* Written elsewhere it comes to the end. */
+  /* If it writes elsewhere it comes to the end. */
   database_must(db, "INSERT INTO o SELECT a FROM s WHERE tracker = 'w'");
   assert_answer(db, "SELECT group_concat(a) FROM o", "7,8,9");
   assert_answer(db, "SELECT tracker_check_done('w')", "1");
@@ -254,7 +254,7 @@ static void outer_joins_keep_their_rows(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Beside a numeric column: as a row value, by what docs/limits.md advises. */
+/* Next to a numeric column: as a row value, in the way that docs/limits.md advises. */
 static void text_is_compared_with_numbers(void **state) {
   (void)state;
   sqlite3 *db = database_open(":memory:", 0);

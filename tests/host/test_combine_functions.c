@@ -154,7 +154,7 @@ static void rankings_are_what_order_by_gives(void **state) {
   sqlite3_close(db);
 }
 
-/* Rows leave a frame as they came: each frame gives what a query over just its rows gives. */
+/* Rows leave a frame in their order. Each frame gives what a query over just its rows gives. */
 static void windows_are_what_their_rows_give(void **state) {
   (void)state;
   static const char *const functions[] = {"mean", "var_pop", "var_samp", "stddev_pop",
@@ -266,7 +266,7 @@ static void flags_say_what_is_pure(void **state) {
       " '%\\_accumulator' ESCAPE '\\' OR name IN ('sample', 'mean', 'extract_output'))",
       "INTEGER 0");
   /*
-  ** Without an id each call draws anew: that two of a thousand rows agree is out of the question.
+  ** Without an id each call draws again. That two of a thousand rows agree is out of the question.
   */
   make_table(db, 1);
   assert_answer(db, "SELECT (SELECT sample(i, 50) FROM t) = (SELECT sample(i, 50) FROM t)",

@@ -39,7 +39,7 @@ static void run(sqlite3 *db, const char *sql) {
   if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
 }
 
-/* All rows as text, `|` between values and `;` behind rows; an error ends it with its text. */
+/* All rows as text, with `|` between values and `;` after rows. An error ends it with its text. */
 static char *rows_of(sqlite3 *db, sqlite3_stmt *stmt) {
   sqlite3_str *rows = sqlite3_str_new(NULL);
   int rc;
@@ -71,7 +71,9 @@ static int always_stop(void *unused) {
   return 1;
 }
 
-/* What would take centuries if it were counted: at most so many steps of the virtual machine. */
+/*
+** What would take centuries if it were counted takes at most so many steps of the virtual machine.
+*/
 static void costs_nothing(void **state) {
   (void)state;
   static const struct {
@@ -171,7 +173,7 @@ static void sorts_only_what_it_must(void **state) {
       {"SELECT value FROM counting_input(9) ORDER BY -value", 1},
       {"SELECT value FROM counting_input(9) ORDER BY timestamp", 1},
       {"SELECT value FROM counting_input(9) WHERE value IN (1, 5) ORDER BY value DESC", 0},
-      /* A tracker is claimed from in one direction; so is what time cuts off. */
+      /* A tracker is claimed in one direction. A scan that time cuts off has one direction, too. */
       {"SELECT value FROM counting_input(9) WHERE tracker = 'a' ORDER BY value", 0},
       {"SELECT value FROM counting_input(9) WHERE tracker = 'b' ORDER BY value DESC", 1},
       {"SELECT value FROM counting_input(0, 9, -1) WHERE tracker = 'c' ORDER BY value DESC", 0},
@@ -372,7 +374,7 @@ static double seconds(void) {
 }
 
 /*
-** Never more than the rate allows at any moment, whatever the clock on the wall does; none is
+** Never more than the rate allows at any moment, whatever the wall clock does, and nothing is
 ** skipped.
 */
 static void a_rate_limits_the_count(void **state) {
@@ -449,7 +451,7 @@ static void a_running_scan_is_split(void **state) {
   }
 }
 
-/* What the caller did not fetch was not claimed; one scan at a time. */
+/* What the caller did not fetch was not claimed. Only one scan at a time can use a tracker. */
 static void closing_early_loses_nothing(void **state) {
   (void)state;
   sqlite3 *db = open_db();
@@ -487,7 +489,7 @@ static void an_interrupted_wait_claims_nothing(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* A scan keeps the tracker that it holds when the name is closed, by itself or with its owner. */
+/* A scan keeps its tracker when the name is closed, by a call or with the owner's connection. */
 static void outlives_its_name(void **state) {
   (void)state;
   sqlite3 *owner = open_db(), *reader = open_db();
@@ -503,7 +505,9 @@ static void outlives_its_name(void **state) {
   assert_int_equal(sqlite3_close(reader), SQLITE_OK);
 }
 
-/* Pieces of a range, each read by itself, are the whole: sizes around the pieces' boundaries. */
+/*
+** Pieces of a range, each read by itself, make the whole, with sizes around the pieces' boundaries.
+*/
 static void pieces_are_the_whole(void **state) {
   (void)state;
   sqlite3 *db = open_db();

@@ -39,7 +39,7 @@ static void run(sqlite3 *db, const char *sql) {
   if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
 }
 
-/* All rows as text, `|` between values and `;` behind rows; an error ends it with its text. */
+/* All rows as text, with `|` between values and `;` after rows. An error ends it with its text. */
 static char *rows_of(sqlite3 *db, sqlite3_stmt *stmt) {
   sqlite3_str *rows = sqlite3_str_new(NULL);
   int rc;
@@ -98,7 +98,7 @@ static void fill_table(sqlite3 *db, sequence s) {
   sqlite3_finalize(insert);
 }
 
-/* Something to compare value with; a column of the one-row table `o` when `can_join`. */
+/* Something to compare value with. It may be a column of the one-row table `o` if `can_join`. */
 static void append_operand(sqlite3_str *sql, test_random *random, sequence s, int can_join) {
   long long close = near(random, test_random_below(random, 2) ? s.start : s.up_to, 24);
   static const char *const odd[] = {"NULL",  "9e999", "-9e999", "9223372036854775808",
@@ -153,7 +153,7 @@ static void append_term(sqlite3_str *sql, test_random *random, sequence s, int c
   }
 }
 
-/* Everything behind FROM's first table; the same text for both. */
+/* Everything after the first table of FROM. The text is the same for both. */
 static char *random_clauses(test_random *random, sequence s) {
   sqlite3_str *sql = sqlite3_str_new(NULL);
   int joins = test_random_below(random, 4) == 0;

@@ -262,7 +262,7 @@ static void test_planning_has_no_effects(void **state) {
   };
   sqlite3_stmt *running;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    database_must(db, "VACUUM"); /* SQLite forgets the schema, and connects tables anew */
+    database_must(db, "VACUUM"); /* SQLite forgets the schema and connects tables again */
     assert_int_equal(sqlite3_prepare_v2(db, "SELECT a FROM src", -1, &running, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(running), SQLITE_ROW);
     const char *text = database_text(db, cases[i].query);
@@ -275,7 +275,7 @@ static void test_planning_has_no_effects(void **state) {
                       "error: tranche_collation_probe is for group_by_fields alone");
 }
 
-/* Columns may have any name: none of ours stands beside them. */
+/* Columns may have any name: no name of ours gets in their way. */
 static void test_any_name_of_a_column(void **state) {
   (void)state;
   static const char *const names[] = {"value", "key", "field", "probe", "source", "rows",  "r0",

@@ -11,7 +11,7 @@
 
 #include "database.h"
 
-/* Terms beside tracker = 'n', over columns id, a, b of t. */
+/* Terms next to tracker = 'n', over columns id, a, b of t. */
 static const char *const terms[] = {
     "(id = 3 OR id = 5)",
     "(id < 3 OR id > 990)",
@@ -34,7 +34,7 @@ static const char *const sources[] = {
     "CREATE VIRTUAL TABLE temp.s USING scan_job(t)",
 };
 
-/* The hidden columns lie behind the 64th, of which SQLite does not say which ones are used. */
+/* The hidden columns come after the 64th, and SQLite does not say which of those are used. */
 static void in_a_wide_table_too(void **state) {
   (void)state;
   sqlite3 *db = database_open(":memory:", 0);
@@ -125,7 +125,7 @@ static void numbers_and_rows_as_json_too(void **state) {
       {"SELECT group_concat(row) FROM byte_key_scan('t', 'id', 'id') WHERE tracker = 'n' AND "
        "(byte_key < x'8000000000000001' OR byte_key > x'80000000000003e6')",
        "SELECT '{\"id\":0},{\"id\":999}'"},
-      /* A tracker in each branch; newer hosts use one cursor for both, which is refused. */
+      /* A tracker in each branch. Newer releases use one cursor for both, which is refused. */
       {"SELECT group_concat(id) FROM s WHERE (tracker = 'a' AND id = 3) OR "
        "(tracker = 'b' AND id = 7)",
        "SELECT '3,7'"},
@@ -153,7 +153,7 @@ static void numbers_and_rows_as_json_too(void **state) {
   }
 }
 
-/* Their arguments beside an OR, in each side of one, and read back. */
+/* Their arguments outside of an OR, in each side of one, and read back. */
 static void table_functions_too(void **state) {
   (void)state;
 #define RANGE "'{\"from\":0,\"to\":100}'"

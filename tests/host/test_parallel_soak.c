@@ -98,7 +98,7 @@ static void run_until_done(sqlite3 *db, const char *sql) {
   while (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_INTERRUPT) continue;
 }
 
-/* One question, of both. */
+/* One question, asked of both. */
 static void ask(actor *a, sqlite3 *db) {
   size_t key = test_random_below(&a->random, sizeof keys / sizeof *keys);
   const char *aggregate = ONE_OF(aggregates, &a->random), *where = ONE_OF(wheres, &a->random);

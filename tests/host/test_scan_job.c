@@ -261,7 +261,7 @@ static void claims_of_one_worker_are_told_apart(void **state) {
   }
 }
 
-/* The calls that end a claim, or keep it, and what they take behind the bundle. */
+/* The calls that end a claim or prolong it, and what they take after the bundle. */
 static const char *const ends[][2] = {{"job_done", ""},
                                       {"job_heartbeat", ", NULL"},
                                       {"job_release", ""},

@@ -11,9 +11,7 @@
 
 #include "database.h"
 
-/*
-** Three bundles of 4 keys: done, claimed (its lease over), pending as it came back; then the rest.
-*/
+/* Three bundles of 4 keys: done, claimed (its lease is over), pending again; then the rest. */
 static sqlite3 *with_job(const char *source) {
   sqlite3 *db = database_open(":memory:", 0);
   database_must(db, source);
@@ -126,7 +124,7 @@ static void a_record_that_breaks_off_loses_no_row(void **state) {
     snprintf(sql, sizeof sql, "UPDATE job_bundles SET record = CAST(%s AS BLOB)" CLAIMED,
              records[i]);
     database_must(db, sql);
-    if (i != 4) { /* what is damaged behind the last row of the bundle is not read */
+    if (i != 4) { /* damage after the last row of the bundle is not read */
       assert_says(database_text(db, "SELECT group_concat(id) FROM mine, job "
                                     "WHERE job.restriction = mine.bundle"),
                   "has a record that is damaged", sql);
@@ -177,7 +175,7 @@ static void bundles_must_border_on_each_other(void **state) {
   }
 }
 
-/* What a larger bundle's record says of rows beside this one is not this one's. */
+/* The record of a larger bundle may have rows outside of this one, which are not this one's. */
 static void rowids_are_those_of_the_bundle(void **state) {
   (void)state;
   sqlite3 *db = database_open(":memory:", 0);

@@ -137,7 +137,7 @@ static void stop_everywhere(const char *sql, int how, int in_transaction, int is
     int rc = run_stopped(db, sql, &s, &is_answered);
     int is_open = !sqlite3_get_autocommit(db);
     if (!in_transaction && is_open) fail_msg("%s: a transaction is open after stop %d", sql, at);
-    /* Nothing goes on as if it had not been stopped, in a transaction of its own. */
+    /* Nothing continues as if it had not been stopped, in a transaction of its own. */
     if (rc == SQLITE_DONE) assert_int_equal(is_open, in_transaction);
     if (rc != SQLITE_DONE) assert_int_equal(rc & 0xff, SQLITE_INTERRUPT);
     /* The caller's transaction is as it was, or was rolled back with the rest. */

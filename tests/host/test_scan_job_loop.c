@@ -46,7 +46,7 @@ static sqlite3 *with_job(int rows, const char *arguments) {
   return db;
 }
 
-/* job_next('job', bundle, rest); NULL is no bundle. */
+/* Calls job_next('job', bundle, rest). NULL means no bundle. */
 static const char *next(sqlite3 *db, const char *bundle, const char *rest) {
   char sql[400];
   snprintf(sql, sizeof sql, "SELECT job_next('job', nullif('%s', ''), %s)",
@@ -440,7 +440,7 @@ static void rowids_are_the_bundle_as_it_was_claimed(void **state) {
            "  CROSS JOIN events AS e ON e.id BETWEEN r.first AND r.last)",
            bundle, bundle);
   assert_int_equal(database_integer(db, sql), 1);
-  /* What was left out is found behind. */
+  /* What was left out is found by job_rescan. */
   next(db, bundle, "'w', 100");
   assert_int_equal(database_integer(db, "SELECT job_rescan('job')"), 2);
   close_database(db);

@@ -142,7 +142,7 @@ static void one_life(world *w) {
     }
     check_ranges(w);
   }
-  /* A row behind every other is ahead of every position. */
+  /* A row after all others is ahead of every position. */
   database_must(w->db[0], "INSERT INTO events VALUES (100000, 'ahead')");
   finish_all(w);
   assert_int_equal(database_integer(w->db[0], "SELECT count(*) FROM out WHERE id = 100000"), 1);

@@ -20,8 +20,8 @@ enum { ROWS = 24, DONE = 7, HELD = 5 };
 */
 typedef struct shape {
   const char *columns;
-  const char *options; /* behind the parenthesis */
-  const char *index;   /* statements behind it; "" */
+  const char *options; /* after the parenthesis */
+  const char *index;   /* statements after it; "" */
 } shape;
 
 /*
@@ -34,9 +34,9 @@ static const char values[] = "SELECT n * 7 % 24 AS a, 'b' || n % 3 AS b, printf(
 
 typedef struct rebuilding {
   shape before;
-  const char *job; /* its arguments behind the table */
+  const char *job; /* its arguments after the table */
   shape after;
-  const char *refused; /* NULL: it goes on */
+  const char *refused; /* NULL: it continues */
 } rebuilding;
 
 #define UNIQUE_AB "CREATE UNIQUE INDEX ab ON t(a, b)"

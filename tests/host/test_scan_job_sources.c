@@ -198,7 +198,7 @@ static void what_cannot_be_read_here_is_not_handed_out(void **state) {
   (void)state;
   static const struct {
     const char *clauses;
-    const char *after; /* the table when it is made anew */
+    const char *after; /* the table when it is created again */
     int is_readable;
   } cases[] = {
       {"", "v TEXT, id INTEGER PRIMARY KEY, z", 0},

@@ -206,7 +206,7 @@ static void attached_files_and_temp(void **state) {
           "CREATE TABLE out(v);"
           "CREATE VIRTUAL TABLE aux.job USING scan_job(t);"
           "CREATE VIRTUAL TABLE temp.job USING scan_job(main.t)");
-  /* Without a schema it is temp's, as for SQLite; the source is that of the job's own file. */
+  /* Without a schema it is temp's, as in SQLite. The source is that of the job's own file. */
   assert_int_equal(database_integer(db, "SELECT remaining FROM job_progress('job')"), 1);
   assert_int_equal(database_integer(db, "SELECT remaining FROM job_progress('aux.job')"), 40);
   assert_int_equal(

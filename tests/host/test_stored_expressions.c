@@ -41,7 +41,10 @@ static sqlite3 *open_with_functions(const char *path) {
   return db;
 }
 
-/* An expression, and what is said of it with trusted_schema on and off; NULL: it may run. */
+/*
+** An expression, and the function that its error names with trusted_schema on and off; NULL: it may
+** run.
+*/
 static const struct {
   const char *where;
   const char *trusted;
@@ -80,7 +83,7 @@ static const struct {
     {"filter(a)", "filter", "filter"},
 };
 
-/* Creates the table; then, as it stands in the file, reads it in another connection. */
+/* Creates the table. Then reads it in another connection as it is in the file. */
 static void check_one(const char *module, size_t i, int is_trusted) {
   char sql[400], path[512];
   const char *refused = is_trusted ? cases[i].trusted : cases[i].untrusted;
