@@ -1,216 +1,16 @@
 /*
-** Divides SQL text at its commas, and recognizes the clauses of a module.
+** Divides a text at its commas, and recognizes the clauses of a module.
 **
-** A text is read once into tokens, each with the depth of the parentheses around it. All else works
-** on the tokens. Blanks and comments are between tokens. So the text from the first to the last
-** token of an item has neither around it, and a comment inside is closed inside.
+** Blanks and comments are between tokens. So the text from the first to the last token of an item
+** has neither around it, and a comment inside is closed inside.
 */
 #include "host/module_arguments.h"
 
 #include <string.h>
 
 #include "base/memory.h"
+#include "host/sql_tokens.h"
 #include "host/sqlite_api.h"
-
-/* --- Tokens ------------------------------------------------------------------------------- */
-
-typedef enum token_kind {
-  TOKEN_END,
-  TOKEN_NAME,    /* bare, or in "", `` or [] */
-  TOKEN_LITERAL, /* '...' */
-  TOKEN_NUMBER,
-  TOKEN_PARAMETER, /* ?, ?1, :a, @a, $a */
-  TOKEN_CHARACTER  /* any other single byte */
-} token_kind;
-
-typedef struct token {
-  token_kind kind;
-  int depth; /* parentheses around it; a parenthesis itself has the depth outside */
-  size_t start;
-  size_t end;
-} token;
-
-typedef struct token_list {
-  tr_bytes text;
-  token *tokens;
-  int count;
-  int capacity;
-} token_list;
-
-static int is_blank(uint8_t c) {
-  return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
-}
-
-static int is_digit(uint8_t c) {
-  return c >= '0' && c <= '9';
-}
-
-static int is_name_byte(uint8_t c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$' ||
-         c >= 0x80;
-}
-
-static uint8_t byte_at(tr_bytes text, size_t at) {
-  return at < text.size ? text.data[at] : 0;
-}
-
-/* Moves `*at` over blanks and comments. */
-static tr_code skip_blanks(tr_bytes text, size_t *at, tr_error *err) {
-  for (;;) {
-    uint8_t c = byte_at(text, *at);
-    uint8_t next = byte_at(text, *at + 1);
-    if (is_blank(c)) {
-      (*at)++;
-    } else if (c == '-' && next == '-') {
-      while (*at < text.size && text.data[*at] != '\n') (*at)++;
-    } else if (c == '/' && next == '*') {
-      size_t end = *at + 2;
-      while (end + 1 < text.size && !(text.data[end] == '*' && text.data[end + 1] == '/')) end++;
-      if (end + 1 >= text.size) {
-        return tr_error_set(err, TR_INVALID_ARGUMENT, "the comment at offset %zu is not closed",
-                            *at);
-      }
-      *at = end + 2;
-    } else {
-      return TR_OK;
-    }
-  }
-}
-
-/* The end of the quoted text at `start`, in which a doubled quote stands for one. 0: not closed. */
-static size_t end_of_quoted(tr_bytes text, size_t start, uint8_t close) {
-  for (size_t at = start + 1; at < text.size; at++) {
-    if (text.data[at] != close) continue;
-    if (close == ']' || byte_at(text, at + 1) != close) return at + 1;
-    at++;
-  }
-  return 0;
-}
-
-/* Reads the next token at or after `*at`, and moves `*at` to its end. */
-static tr_code next_token(tr_bytes text, size_t *at, token *t, tr_error *err) {
-  if (skip_blanks(text, at, err) != TR_OK) return TR_INVALID_ARGUMENT;
-  *t = (token){TOKEN_END, 0, *at, *at};
-  if (*at >= text.size) return TR_OK;
-  uint8_t c = text.data[*at];
-  if (c == 0) {
-    return tr_error_set(err, TR_INVALID_ARGUMENT, "a zero byte at offset %zu", *at);
-  }
-  size_t end = *at + 1;
-  if (c == '\'' || c == '"' || c == '`' || c == '[') {
-    t->kind = c == '\'' ? TOKEN_LITERAL : TOKEN_NAME;
-    end = end_of_quoted(text, *at, c == '[' ? ']' : c);
-    if (end == 0) {
-      return tr_error_set(err, TR_INVALID_ARGUMENT, "the quote at offset %zu is not closed", *at);
-    }
-    const uint8_t *zero = memchr(text.data + *at, 0, end - *at);
-    if (zero != NULL) {
-      return tr_error_set(err, TR_INVALID_ARGUMENT, "a zero byte at offset %zu",
-                          (size_t)(zero - text.data));
-    }
-  } else if (is_digit(c)) {
-    t->kind = TOKEN_NUMBER;
-    while (is_name_byte(byte_at(text, end)) || byte_at(text, end) == '.') end++;
-  } else if (c == '?' || c == ':' || c == '@' || c == '$' || c == '#') {
-    t->kind = TOKEN_PARAMETER;
-    while (is_name_byte(byte_at(text, end))) end++;
-  } else if (is_name_byte(c)) {
-    t->kind = TOKEN_NAME;
-    while (is_name_byte(byte_at(text, end))) end++;
-  } else {
-    t->kind = TOKEN_CHARACTER;
-  }
-  t->end = end;
-  *at = end;
-  return TR_OK;
-}
-
-static int is_character(const token_list *list, int i, char c) {
-  const token *t = &list->tokens[i];
-  return t->kind == TOKEN_CHARACTER && list->text.data[t->start] == (uint8_t)c;
-}
-
-static int is_word(const token_list *list, int i, const char *word) {
-  const token *t = &list->tokens[i];
-  size_t size = strlen(word);
-  return t->kind == TOKEN_NAME && t->end - t->start == size &&
-         sqlite3_strnicmp((const char *)list->text.data + t->start, word, (int)size) == 0;
-}
-
-static tr_code add_token(token_list *list, const token *t, tr_error *err) {
-  if (list->count == list->capacity) {
-    int capacity = list->capacity == 0 ? 16 : list->capacity * 2;
-    token *tokens = tr_realloc(list->tokens, (size_t)capacity * sizeof *tokens);
-    if (tokens == NULL) return tr_error_no_memory(err);
-    list->tokens = tokens;
-    list->capacity = capacity;
-  }
-  list->tokens[list->count++] = *t;
-  return TR_OK;
-}
-
-/* Reads all tokens of `text`. Its parentheses must match. The caller frees list->tokens. */
-static tr_code read_tokens(token_list *list, tr_bytes text, tr_error *err) {
-  *list = (token_list){.text = text};
-  int depth = 0;
-  size_t at = 0;
-  size_t outermost = 0;
-  for (;;) {
-    token t;
-    tr_code code = next_token(text, &at, &t, err);
-    if (code != TR_OK) return code;
-    if (t.kind == TOKEN_END) break;
-    uint8_t c = t.kind == TOKEN_CHARACTER ? text.data[t.start] : 0;
-    if (c == ')' && --depth < 0) {
-      return tr_error_set(err, TR_INVALID_ARGUMENT, "a ')' without a '(' at offset %zu", t.start);
-    }
-    t.depth = depth;
-    if (c == '(' && depth++ == 0) outermost = t.start;
-    if (add_token(list, &t, err) != TR_OK) return TR_NO_MEMORY;
-  }
-  if (depth == 0) return TR_OK;
-  return tr_error_set(err, TR_INVALID_ARGUMENT, "the '(' at offset %zu is not closed", outermost);
-}
-
-int tr_sql_has_table_option(tr_bytes sql, const char *word, tr_error *err) {
-  token_list list;
-  tr_code code = read_tokens(&list, sql, err);
-  int has_option = 0;
-  for (int i = list.count - 1; code == TR_OK && i >= 0 && !is_character(&list, i, ')'); i--) {
-    has_option |= is_word(&list, i, word);
-  }
-  tr_free(list.tokens);
-  return code == TR_NO_MEMORY ? -1 : has_option;
-}
-
-/* --- Copies ------------------------------------------------------------------------------- */
-
-static tr_bytes slice(tr_bytes text, size_t start, size_t end) {
-  return (tr_bytes){text.data + start, end - start};
-}
-
-/* A terminated copy of a name or literal, without its quotes. NULL: out of memory. */
-static char *copy_unquoted(tr_bytes text, const token *t) {
-  uint8_t open = text.data[t->start];
-  if (open != '\'' && open != '"' && open != '`' && open != '[') {
-    return tr_bytes_to_text(slice(text, t->start, t->end));
-  }
-  char *copy = tr_bytes_to_text(slice(text, t->start + 1, t->end - 1));
-  if (copy == NULL || open == '[') return copy;
-  char *to = copy;
-  for (const char *from = copy; *from != '\0'; from++) {
-    *to++ = *from;
-    if ((uint8_t)*from == open) from++;
-  }
-  *to = '\0';
-  return copy;
-}
-
-/* The text of the tokens [from, to) as written; empty if there are none. NULL: out of memory. */
-static char *copy_tokens(const token_list *list, int from, int to) {
-  if (from >= to) return tr_bytes_to_text((tr_bytes){0});
-  return tr_bytes_to_text(slice(list->text, list->tokens[from].start, list->tokens[to - 1].end));
-}
 
 /* --- Lists -------------------------------------------------------------------------------- */
 
@@ -230,39 +30,25 @@ void tr_argument_list_free(tr_argument_list *list) {
   *list = (tr_argument_list){0};
 }
 
-static int is_name_or_literal(const token_list *list, int i) {
-  token_kind kind = list->tokens[i].kind;
-  return kind == TOKEN_NAME || kind == TOKEN_LITERAL;
-}
-
-/* The parenthesis that closes the one at `open`. */
-static int closing(const token_list *list, int open) {
-  int close = open + 1;
-  while (
-      !(is_character(list, close, ')') && list->tokens[close].depth == list->tokens[open].depth)) {
-    close++;
-  }
-  return close;
-}
-
 /*
 ** Whether the tokens [from, to) are exactly `name ( ... )`, with or without `FILTER ( WHERE
-** condition )`. `*end` is then just behind the first closing parenthesis.
+** condition )`. `*end` is then just behind the first tr_sql_closing parenthesis.
 */
-static int is_call(const token_list *list, int from, int to, int *end) {
-  if (to - from < 3 || list->tokens[from].kind != TOKEN_NAME) return 0;
-  if (!is_character(list, from + 1, '(')) return 0;
-  *end = closing(list, from + 1) + 1;
+static int is_call(const tr_sql_tokens *list, int from, int to, int *end) {
+  if (to - from < 3 || list->tokens[from].kind != TR_SQL_NAME) return 0;
+  if (!tr_sql_is_character(list, from + 1, '(')) return 0;
+  *end = tr_sql_closing(list, from + 1) + 1;
   if (*end == to) return 1;
-  return to - *end >= 5 && is_word(list, *end, "filter") && is_character(list, *end + 1, '(') &&
-         is_word(list, *end + 2, "where") && closing(list, *end + 1) == to - 1;
+  return to - *end >= 5 && tr_sql_is_word(list, *end, "filter") &&
+         tr_sql_is_character(list, *end + 1, '(') && tr_sql_is_word(list, *end + 2, "where") &&
+         tr_sql_closing(list, *end + 1) == to - 1;
 }
 
 /* Copies the parts of a call. */
-static tr_code split_call(tr_argument *a, const token_list *list, int from, int end, int to,
+static tr_code split_call(tr_argument *a, const tr_sql_tokens *list, int from, int end, int to,
                           tr_error *err) {
-  a->inner = copy_tokens(list, from + 2, end - 1);
-  if (end < to) a->filter = copy_tokens(list, end + 3, to - 1);
+  a->inner = tr_sql_copy_tokens(list, from + 2, end - 1);
+  if (end < to) a->filter = tr_sql_copy_tokens(list, end + 3, to - 1);
   return a->inner == NULL || (end < to && a->filter == NULL) ? tr_error_no_memory(err) : TR_OK;
 }
 
@@ -270,17 +56,18 @@ static tr_code split_call(tr_argument *a, const token_list *list, int from, int 
 ** Makes an argument of the tokens [from, to), of which there is at least one. On failure it owns
 ** what was copied so far.
 */
-static tr_code make_argument(tr_argument *a, const token_list *list, int from, int to,
+static tr_code make_argument(tr_argument *a, const tr_sql_tokens *list, int from, int to,
                              tr_error *err) {
-  if (to - from >= 3 && is_word(list, to - 2, "as") && is_name_or_literal(list, to - 1)) {
-    a->alias = copy_unquoted(list->text, &list->tokens[to - 1]);
+  if (to - from >= 3 && tr_sql_is_word(list, to - 2, "as") &&
+      tr_sql_is_name_or_literal(list, to - 1)) {
+    a->alias = tr_sql_copy_unquoted(list->text, &list->tokens[to - 1]);
     if (a->alias == NULL) return tr_error_no_memory(err);
     to -= 2;
   }
   char **single = NULL;
-  token_kind kind = list->tokens[from].kind;
-  if (to - from == 1 && kind == TOKEN_NAME) single = &a->name;
-  if (to - from == 1 && kind == TOKEN_LITERAL) single = &a->literal;
+  tr_sql_token_kind kind = list->tokens[from].kind;
+  if (to - from == 1 && kind == TR_SQL_NAME) single = &a->name;
+  if (to - from == 1 && kind == TR_SQL_LITERAL) single = &a->literal;
   int end;
   if (is_call(list, from, to, &end)) {
     single = &a->function;
@@ -288,25 +75,25 @@ static tr_code make_argument(tr_argument *a, const token_list *list, int from, i
     if (code != TR_OK) return code;
   }
   if (single != NULL) {
-    *single = copy_unquoted(list->text, &list->tokens[from]);
+    *single = tr_sql_copy_unquoted(list->text, &list->tokens[from]);
     if (*single == NULL) return tr_error_no_memory(err);
   }
-  a->text = copy_tokens(list, from, to);
+  a->text = tr_sql_copy_tokens(list, from, to);
   return a->text == NULL ? tr_error_no_memory(err) : TR_OK;
 }
 
-static int count_items(const token_list *list) {
+static int count_items(const tr_sql_tokens *list) {
   int count = list->count > 0;
   for (int i = 0; i < list->count; i++) {
-    if (list->tokens[i].depth == 0 && is_character(list, i, ',')) count++;
+    if (list->tokens[i].depth == 0 && tr_sql_is_character(list, i, ',')) count++;
   }
   return count;
 }
 
 tr_code tr_argument_list_parse(tr_argument_list *list, tr_bytes text, tr_error *err) {
   *list = (tr_argument_list){0};
-  token_list tokens;
-  tr_code code = read_tokens(&tokens, text, err);
+  tr_sql_tokens tokens;
+  tr_code code = tr_sql_tokens_read(&tokens, text, err);
   int items = code == TR_OK ? count_items(&tokens) : 0;
   if (items == 0) goto done;
   list->items = tr_malloc((size_t)items * sizeof *list->items);
@@ -317,7 +104,8 @@ tr_code tr_argument_list_parse(tr_argument_list *list, tr_bytes text, tr_error *
   int from = 0;
   for (int to = 0; to <= tokens.count && code == TR_OK; to++) {
     int is_end = to == tokens.count;
-    if (!is_end && !(tokens.tokens[to].depth == 0 && is_character(&tokens, to, ','))) continue;
+    if (!is_end && !(tokens.tokens[to].depth == 0 && tr_sql_is_character(&tokens, to, ',')))
+      continue;
     if (from == to) {
       code = tr_error_set(err, TR_INVALID_ARGUMENT, "nothing between the commas at offset %zu",
                           is_end ? text.size : tokens.tokens[to].start);
@@ -329,123 +117,8 @@ tr_code tr_argument_list_parse(tr_argument_list *list, tr_bytes text, tr_error *
     from = to + 1;
   }
 done:
-  tr_free(tokens.tokens);
+  tr_sql_tokens_free(&tokens);
   if (code != TR_OK) tr_argument_list_free(list);
-  return code;
-}
-
-/* --- Names and expressions ---------------------------------------------------------------- */
-
-int tr_sql_is_blank(tr_bytes text) {
-  size_t i = 0;
-  while (i < text.size && (is_blank(text.data[i]) || text.data[i] == '\v')) i++;
-  return i == text.size;
-}
-
-tr_code tr_table_name_parse(tr_bytes text, char **schema, char **table, tr_error *err) {
-  *schema = NULL;
-  *table = NULL;
-  if (text.size > 0 && memchr(text.data, 0, text.size) != NULL) {
-    return tr_error_set(err, TR_INVALID_ARGUMENT, "a table's name has a zero byte");
-  }
-  token_list list;
-  tr_code code = read_tokens(&list, text, err);
-  if (code == TR_NO_MEMORY) goto done;
-  int is_plain = code == TR_OK && list.count == 1 && is_name_or_literal(&list, 0);
-  int is_qualified = code == TR_OK && list.count == 3 && is_name_or_literal(&list, 0) &&
-                     is_character(&list, 1, '.') && is_name_or_literal(&list, 2);
-  code = TR_OK;
-  if (list.count == 0) {
-    code = tr_error_set(err, TR_INVALID_ARGUMENT, "a table's name is empty");
-    goto done;
-  }
-  if (is_qualified) {
-    *schema = copy_unquoted(text, &list.tokens[0]);
-    *table = *schema == NULL ? NULL : copy_unquoted(text, &list.tokens[2]);
-  } else {
-    *table = is_plain ? copy_unquoted(text, &list.tokens[0]) : tr_bytes_to_text(text);
-  }
-  if (*table == NULL) {
-    tr_free(*schema);
-    *schema = NULL;
-    code = tr_error_no_memory(err);
-  }
-done:
-  tr_free(list.tokens);
-  return code;
-}
-
-/* Copies an expression, if it has nothing that reaches outside of it, such as a ';'. */
-static tr_code copy_expression(tr_bytes text, char **copy, tr_error *err) {
-  token_list list;
-  tr_code code = read_tokens(&list, text, err);
-  if (code == TR_OK && list.count == 0) {
-    code = tr_error_set(err, TR_INVALID_ARGUMENT, "it is empty");
-  }
-  for (int i = 0; i < list.count && code == TR_OK; i++) {
-    if (list.tokens[i].kind == TOKEN_PARAMETER) {
-      code = tr_error_set(err, TR_INVALID_ARGUMENT,
-                          "a parameter at offset %zu; parameters have no value here",
-                          list.tokens[i].start);
-    } else if (is_character(&list, i, ';')) {
-      code = tr_error_set(err, TR_INVALID_ARGUMENT, "a ';' at offset %zu", list.tokens[i].start);
-    }
-  }
-  if (code == TR_OK) {
-    *copy = copy_tokens(&list, 0, list.count);
-    if (*copy == NULL) code = tr_error_no_memory(err);
-  }
-  tr_free(list.tokens);
-  return code;
-}
-
-tr_code tr_expression_append(tr_buffer *sql, const char *text, tr_error *err) {
-  char *copy = NULL;
-  tr_code code = copy_expression(tr_bytes_of_text(text), &copy, err);
-  if (code == TR_OK) code = tr_buffer_printf(sql, err, "(%s)", copy);
-  tr_free(copy);
-  return code;
-}
-
-/* --- What an expression calls ------------------------------------------------------------- */
-
-static int is_one_of(const token_list *list, int i, const char *const *words) {
-  while (*words != NULL && !is_word(list, i, *words)) words++;
-  return *words != NULL;
-}
-
-/* Whether the token is a part to visit, and which. A word in quotes is only a name. */
-static int is_part(const token_list *list, int i, tr_expression_part *part) {
-  /* Reserved words that may stand before a parenthesis. */
-  static const char *const syntax[] = {
-      "and",  "or",     "not",    "in",   "when",     "then", "else",    "case",  "between", "is",
-      "cast", "isnull", "escape", "from", "distinct", "on",   "notnull", "where", NULL};
-  static const char *const operators[] = {"like", "glob", "regexp", "match", NULL};
-  static const char *const selects[] = {"select", "values", "exists", "with", NULL};
-  static const char *const behind_calls[] = {"filter", "over", NULL};
-  if (list->tokens[i].kind != TOKEN_NAME) return 0;
-  int is_before_parenthesis = i + 1 < list->count && is_character(list, i + 1, '(');
-  *part = TR_EXPRESSION_SELECT;
-  if (is_one_of(list, i, selects)) return 1;
-  if (is_word(list, i, "in")) return !is_before_parenthesis;
-  *part = TR_EXPRESSION_CALL;
-  if (is_one_of(list, i, operators)) return 1;
-  if (!is_before_parenthesis || is_one_of(list, i, syntax)) return 0;
-  return !(i > 0 && is_character(list, i - 1, ')') && is_one_of(list, i, behind_calls));
-}
-
-tr_code tr_expression_visit(const char *text, tr_expression_visitor visit, void *state,
-                            tr_error *err) {
-  token_list list;
-  tr_expression_part part;
-  tr_code code = read_tokens(&list, tr_bytes_of_text(text), err);
-  for (int i = 0; i < list.count && code == TR_OK; i++) {
-    if (!is_part(&list, i, &part)) continue;
-    char *name = copy_unquoted(list.text, &list.tokens[i]);
-    code = name == NULL ? tr_error_no_memory(err) : visit(state, part, name, err);
-    tr_free(name);
-  }
-  tr_free(list.tokens);
   return code;
 }
 
@@ -468,7 +141,7 @@ static tr_code parse_list(tr_clause_value *value, const tr_clause *clause, tr_by
 static tr_code parse_expression(tr_clause_value *value, const tr_clause *clause, tr_bytes text,
                                 tr_error *err) {
   (void)clause;
-  return copy_expression(text, &value->expression, err);
+  return tr_expression_copy(text, &value->expression, err);
 }
 
 static tr_code parse_integer(tr_clause_value *value, const tr_clause *clause, tr_bytes text,
@@ -477,7 +150,7 @@ static tr_code parse_integer(tr_clause_value *value, const tr_clause *clause, tr
   int64_t integer = 0;
   int is_right = text.size > 0;
   for (; at < text.size && is_right; at++) {
-    is_right = is_digit(text.data[at]) && integer <= (INT64_MAX - 9) / 10;
+    is_right = text.data[at] >= '0' && text.data[at] <= '9' && integer <= (INT64_MAX - 9) / 10;
     if (is_right) integer = integer * 10 + (text.data[at] - '0');
   }
   if (!is_right || integer < clause->minimum || integer > clause->maximum) {

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "host/sql_text.h"
 
 /* --- Small things ------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 */
 #include "host/stored_expression.h"
 
-#include "host/module_arguments.h"
+#include "host/sql_text.h"
 
 int tr_schemas_are_trusted(sqlite3 *db) {
   int on = 1;

@@ -1,5 +1,5 @@
 /*
-** host/module_arguments.h: cutting SQL text, and telling clauses apart.
+** host/module_arguments.h and host/sql_text.h: cutting SQL text, and telling clauses apart.
 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,6 +86,7 @@ static void names_of_tables(void **state) {
       {"my table", NULL, "my table"},
       {"a.b.c", NULL, "a.b.c"},
       {"it's", NULL, "it's"},
+      {"'tis", NULL, "'tis"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char *schema, *table;
