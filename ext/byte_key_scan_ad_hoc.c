@@ -237,6 +237,15 @@ static tr_code ready_reader(scan_cursor *cursor, sqlite3_value **arguments, tr_e
   return code;
 }
 
+/*
+** Whether the cursor's reader is for these texts, and the table is what it was: so it is when the
+** scan begins again in one statement, for each outer row of a join or each value of an IN.
+*/
+static int has_reader_for(const scan_cursor *cursor, int texts, sqlite3_value **argv) {
+  return cursor->scan.inner.reader != NULL && tr_kept_arguments_are(&cursor->texts, texts, argv) &&
+         tr_statement_reader_check(cursor->scan.inner.reader, NULL) == TR_OK;
+}
+
 tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, tr_error *err) {
   sqlite3_value *arguments[ARGUMENTS] = {0};
   tr_byte_key_range range = {0};
@@ -252,10 +261,13 @@ tr_code scan_ad_hoc_filter(scan_cursor *cursor, int mask, sqlite3_value **argv, 
                         SCAN_FUNCTION);
   }
   int texts = mask & ((1 << SCAN_TEXT_ARGUMENTS) - 1);
-  uint64_t before = cursor->texts.hash;
-  tr_code code = tr_kept_arguments_set(&cursor->texts, texts, argv, err);
-  if (cursor->texts.hash != before) tr_scan_cursor_forget_limit(&cursor->scan);
-  if (code == TR_OK) code = ready_reader(cursor, arguments, err);
+  tr_code code = TR_OK;
+  if (!has_reader_for(cursor, texts, argv)) {
+    uint64_t before = cursor->texts.hash;
+    code = tr_kept_arguments_set(&cursor->texts, texts, argv, err);
+    if (cursor->texts.hash != before) tr_scan_cursor_forget_limit(&cursor->scan);
+    if (code == TR_OK) code = ready_reader(cursor, arguments, err);
+  }
   for (int i = 0; i < KEY_TERMS && code == TR_OK; i++) {
     if ((mask & 1 << (ARGUMENTS + i)) == 0) continue;
     code = tr_scan_cut_by_byte_key(&range, key_terms[i].op, argv[next++], err);

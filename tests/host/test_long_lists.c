@@ -130,12 +130,51 @@ static void a_long_list_of_keys_is_looked_up(void **state) {
   sqlite3_close(db);
 }
 
+static int count_call(void *count, int action, const char *a, const char *b, const char *c,
+                      const char *d) {
+  (void)action, (void)a, (void)b, (void)c, (void)d;
+  ++*(int *)count;
+  return SQLITE_OK;
+}
+
+/* The table function compiles its statement once, however often SQLite begins the scan again. */
+static void a_table_function_is_compiled_once(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  int calls[2] = {0};
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY);"
+                    "INSERT INTO t SELECT value FROM counting_input(1000);"
+                    "CREATE TABLE list AS SELECT byte_key FROM byte_key_scan('t')");
+  for (int i = 0; i < 2; i++) {
+    char sql[200];
+    int count = i == 0 ? 2 : 1000;
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM byte_key_scan('t')"
+             " WHERE byte_key IN (SELECT byte_key FROM list LIMIT %d)",
+             count);
+    sqlite3_set_authorizer(db, count_call, &calls[i]);
+    assert_int_equal(database_integer(db, sql), count);
+    sqlite3_set_authorizer(db, NULL, NULL);
+  }
+  assert_true(calls[0] > 0);
+  assert_int_equal(calls[1], calls[0]);
+  /* Another source, and one that has changed, are read as they are. */
+  database_must(db, "CREATE TABLE names(name); INSERT INTO names VALUES ('t'), ('u'), ('t');"
+                    "CREATE TABLE u(id INTEGER PRIMARY KEY); INSERT INTO u VALUES (7)");
+  assert_string_equal(database_text(db,
+                                    "SELECT group_concat(row) FROM names JOIN byte_key_scan(name)"
+                                    " WHERE row ->> 'id' IN (1, 7)"),
+                      "{\"id\":1},{\"id\":7},{\"id\":7},{\"id\":1},{\"id\":7}");
+  sqlite3_close(db);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lists_of_every_length_and_type),
       cmocka_unit_test(a_list_behind_a_term_without_a_condition),
       cmocka_unit_test(lists_that_sqlite_has_no_parameters_for),
       cmocka_unit_test(a_long_list_of_keys_is_looked_up),
+      cmocka_unit_test(a_table_function_is_compiled_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
