@@ -207,7 +207,9 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Of the times with their part of a checkpoint; or of how much longer the times are than another's. */
+/*
+** Of the times with their part of a checkpoint; or of how much longer the times are than another's.
+*/
 static double median(const side *s, const side *other) {
   static double sorted[ROUNDS * BUNDLES];
   for (int i = 0; i < ROUNDS * BUNDLES; i++) {

@@ -1,6 +1,7 @@
 /*
-** A grouping in a correlated subquery: SQLite before 3.51 opens the table's cursor anew for each run of it. The
-** groups of the first runs must do for the rest of that statement's run, and for nothing else.
+** A grouping in a correlated subquery: SQLite before 3.51 opens the table's cursor anew for each
+** run of it. The groups of the first runs must do for the rest of that statement's run, and for
+** nothing else.
 **
 ** What is right is asked of a table `native`, which SQLite fills with its own groups.
 */
@@ -47,8 +48,8 @@ static sqlite3 *open_with_schema(const char *path) {
 /* --- how often they are made ----------------------------------------------------------------- */
 
 /*
-** For 100 rows at most two groupings: one with the condition, which is of no use without an index, and one
-** of the whole.
+** For 100 rows at most two groupings: one with the condition, which is of no use without an index,
+** and one of the whole.
 */
 static void groups_are_made_once(void **state) {
   (void)state;
@@ -107,10 +108,16 @@ static void groups_are_made_once(void **state) {
 
 /* --- random queries --------------------------------------------------------------------------- */
 
-/* Appends a condition about the groups `group`, and about row `outer`, at most `depth` subqueries deep. */
+/*
+** Appends a condition about the groups `group`, and about row `outer`, at most `depth` subqueries
+** deep.
+*/
 static void append_condition(sqlite3_str *sql, int group, const char *outer, int depth);
 
-/* Appends an expression that asks the groups, whose table is written @, for something about row `outer`. */
+/*
+** Appends an expression that asks the groups, whose table is written @, for something about row
+** `outer`.
+*/
 static void append_subquery(sqlite3_str *sql, const char *outer, int depth) {
   static const struct {
     const char *begin, *end; /* %1$d: the number of the groups */
@@ -233,7 +240,7 @@ static void subqueries_read_all_groups(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* --- statements in turns ------------------------------------------------------------------------ */
+/* --- statements in turns --------------------------------------------------------------------- */
 
 /* A statement that gives all groups as a text for each row of n. */
 typedef struct reader {
@@ -329,7 +336,10 @@ static void change(sqlite3 *other) {
   }
 }
 
-/* A run of a statement gives the groups that it began with, whatever happens; and the next run others. */
+/*
+** A run of a statement gives the groups that it began with, whatever happens; and the next run
+** others.
+*/
 static void each_run_has_its_groups(void **state) {
   (void)state;
   char path[512];
@@ -383,8 +393,8 @@ static void ends(sqlite3_context *context, int argc, sqlite3_value **argv) {
   "sum(json_extract(value, '$.c')) FROM group_by_fields('s', 'a', 'count(*) AS c', "
 
 /*
-** The second statement has opened its cursor, but not asked for groups yet, when the first one's is closed: the
-** same calls as where a cursor is opened in another's place.
+** The second statement has opened its cursor, but not asked for groups yet, when the first one's is
+** closed: the same calls as where a cursor is opened in another's place.
 */
 static void a_closed_cursor_leaves_nothing_to_strangers(void **state) {
   (void)state;
@@ -412,7 +422,7 @@ static void a_closed_cursor_leaves_nothing_to_strangers(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* --- statements that write ---------------------------------------------------------------------- */
+/* --- statements that write ------------------------------------------------------------------- */
 
 /* A statement that writes into the source reads the groups that were there when it began. */
 static void own_rows_are_not_read(void **state) {
@@ -460,7 +470,7 @@ static void own_rows_are_not_read(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* --- how they end ------------------------------------------------------------------------------- */
+/* --- how they end ---------------------------------------------------------------------------- */
 
 /* Nothing is left when the statement has ended. */
 static void groups_end_with_their_statement(void **state) {

@@ -57,8 +57,8 @@ static void a_pool_survives_want_of_memory(void **state) {
 }
 
 /*
-** A child process has none of its parent's snapshots: it finds the file gone, and then ends nothing.
-** Returns what went wrong, or 0.
+** A child process has none of its parent's snapshots: it finds the file gone, and then ends
+** nothing. Returns what went wrong, or 0.
 */
 static int use_in_child(tr_snapshot_pool *pool, const char *path) {
   tr_error err;

@@ -1,7 +1,7 @@
 /*
-** A sqlite3 shell in small, for SQLite libraries that the installed shell cannot run with: loads the
-** extension $TRANCHE, runs the SQL of standard input, prints rows with '|' between values, and an
-** error's text.
+** A sqlite3 shell in small, for SQLite libraries that the installed shell cannot run with: loads
+** the extension $TRANCHE, runs the SQL of standard input, prints rows with '|' between values, and
+** an error's text.
 */
 #include <sqlite3.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
-** Accumulators as BLOBs: binding, shapes and empty ones; that every other bytes are refused, and that
-** whatever is read, checksum made right or not, is read safely and is canonical: written again it is the
-** same bytes.
+** Accumulators as BLOBs: binding, shapes and empty ones; that every other bytes are refused, and
+** that whatever is read, checksum made right or not, is read safely and is canonical: written again
+** it is the same bytes.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -407,7 +407,9 @@ static void impossible_states_are_refused(void **unused) {
       /* One number, whose square is not the sum of squares: 2 and 5. */
       {PARTS("\x04\x01\x01\x00\x00\x02\x02\x01\x00\x00\x02\x00\x05"),
        "var_pop accumulator: sums are of no numbers"},
-      /* Two of which one is infinite, so that the other has the sums 2 and 5; three infinite ones. */
+      /*
+      ** Two of which one is infinite, so that the other has the sums 2 and 5; three infinite ones.
+      */
       {PARTS("\x04\x01\x02\x01\x00\x02\x02\x01\x00\x00\x02\x00\x05"),
        "var_pop accumulator: sums are of no numbers"},
       {PARTS("\x04\x01\x02\x02\x01\x00\x00\x00\x00"),

@@ -1,6 +1,6 @@
 /*
-** add_rows of every function that has it: rows in batches of any size, each for one of several accumulators,
-** give the bytes that add_input gives for one row after the other.
+** add_rows of every function that has it: rows in batches of any size, each for one of several
+** accumulators, give the bytes that add_input gives for one row after the other.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
 ** combine/approx_quantiles.h: picks, numbers and text together, types, arguments, accumulators. The
-** picks of the reference are replayed in tests/replay/replay_approximate_quantiles.c, the error bound is
-** tested in test_kll.c.
+** picks of the reference are replayed in tests/replay/replay_approximate_quantiles.c, the error
+** bound is tested in test_kll.c.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,8 +125,8 @@ static void test_quantile(void **state) {
 }
 
 /*
-** q is often i / count, as a decimal or as a quotient of REALs: that is rank i, though q * count may be
-** just above i. The rule is that of SQL's cume_dist() >= q.
+** q is often i / count, as a decimal or as a quotient of REALs: that is rank i, though q * count
+** may be just above i. The rule is that of SQL's cume_dist() >= q.
 */
 static void test_quantile_is_of_that_rank(void **state) {
   (void)state;

@@ -1,6 +1,6 @@
 /*
-** range/big_fraction.h: numbers of up to eight bytes against 128-bit arithmetic, longer ones by what
-** must hold when the same number is written with more bytes.
+** range/big_fraction.h: numbers of up to eight bytes against 128-bit arithmetic, longer ones by
+** what must hold when the same number is written with more bytes.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -375,7 +375,8 @@ static void test_no_memory(void **state) {
 
 /*
 ** Bytes that are no key, by what they are made from: a key that was cut, lengthened or had a byte
-** changed. Whatever value is compared with them, it lies on the side of the bounds that its key says.
+** changed. Whatever value is compared with them, it lies on the side of the bounds that its key
+** says.
 */
 static void test_bounds_of_any_bytes(void **state) {
   (void)state;

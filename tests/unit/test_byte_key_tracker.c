@@ -1,6 +1,6 @@
 /*
-** The splittable tracker over byte keys: what the replay of recorded sequences cannot show. Claims in
-** any order, splits at positions, windows, long keys, and memory that fails at every allocation.
+** The splittable tracker over byte keys: what the replay of recorded sequences cannot show. Claims
+** in any order, splits at positions, windows, long keys, and memory that fails at every allocation.
 */
 #include <math.h>
 #include <setjmp.h>
@@ -50,7 +50,9 @@ static int is_at(tr_byte_key_tracker *tracker, const char *start, const char *en
   return is;
 }
 
-/* The residual of a split at `fraction` is [start, end), or with start NULL the split is refused. */
+/*
+** The residual of a split at `fraction` is [start, end), or with start NULL the split is refused.
+*/
 static void check_split(tr_byte_key_tracker *tracker, double fraction, const char *start,
                         const char *end) {
   tr_restriction residual;
@@ -403,7 +405,9 @@ static void put_state(tr_byte_key_tracker *t, tr_buffer *text) {
   assert_int_equal(tr_tracker_text(tr_byte_key_tracker_base(t), text, NULL), TR_OK);
 }
 
-/* One thing to try with a tracker over [10, c0) at 50. 1 or 0 as it answers, -1 for want of memory. */
+/*
+** One thing to try with a tracker over [10, c0) at 50. 1 or 0 as it answers, -1 for want of memory.
+*/
 typedef int attempt(tr_byte_key_tracker *t, tr_error *err);
 
 static int try_half(tr_byte_key_tracker *t, tr_error *err) {
@@ -573,7 +577,10 @@ static void without_memory_windows_are_closed(void **state) {
 
 enum { UNIVERSE = 400, LONGEST = 40, MOST_PARTS = 4096 };
 
-/* Sorted keys that look like composite ones: shared prefixes, zero and ff bytes, prefixes of others. */
+/*
+** Sorted keys that look like composite ones: shared prefixes, zero and ff bytes, prefixes of
+** others.
+*/
 typedef struct universe {
   uint8_t data[UNIVERSE][LONGEST];
   tr_bytes keys[UNIVERSE];
@@ -605,7 +612,9 @@ static void make_universe(universe *u, test_random *random) {
   memset(u->claims, 0, sizeof u->claims);
 }
 
-/* Every residual begins where the primary ends, ends where the old range did, and holds no claim. */
+/*
+** Every residual begins where the primary ends, ends where the old range did, and holds no claim.
+*/
 static void check_parts(tr_byte_key_tracker *t, const tr_restriction *before,
                         const tr_restriction *residual, const tr_bytes *last) {
   tr_restriction now;
@@ -704,7 +713,7 @@ static void every_key_is_claimed_once(void **state) {
   }
 }
 
-/* ---- Where the keys are thought to lie -------------------------------------------------------- */
+/* ---- Where the keys are thought to lie ------------------------------------------------------ */
 
 static double consumed(tr_byte_key_tracker *tracker) {
   return tr_tracker_fraction_consumed(tr_byte_key_tracker_base(tracker));

@@ -1,6 +1,6 @@
 /*
-** JSON text of values, and the text of refused arguments: what is escaped, how numbers stand, where long
-** values are cut.
+** JSON text of values, and the text of refused arguments: what is escaped, how numbers stand, where
+** long values are cut.
 */
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
-** base/little_endian.h: numbers against their bytes one by one, at every place, and short strings of bytes in
-** memory of just their size.
+** base/little_endian.h: numbers against their bytes one by one, at every place, and short strings
+** of bytes in memory of just their size.
 */
 #include <setjmp.h>
 #include <stdarg.h>

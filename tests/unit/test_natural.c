@@ -1,6 +1,6 @@
 /*
-** Natural numbers: products and quotients of random numbers of every size against each other, shifts
-** and decimal digits, roots and rounding against what the C library computes exactly.
+** Natural numbers: products and quotients of random numbers of every size against each other,
+** shifts and decimal digits, roots and rounding against what the C library computes exactly.
 */
 #include <math.h>
 #include <setjmp.h>

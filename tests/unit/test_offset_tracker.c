@@ -1,6 +1,6 @@
 /*
-** The splittable tracker over integers: what the replay of recorded sequences cannot show. Splits where
-** 34 digits are not enough, the ends of the int64 line, windows, and memory that fails.
+** The splittable tracker over integers: what the replay of recorded sequences cannot show. Splits
+** where 34 digits are not enough, the ends of the int64 line, windows, and memory that fails.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,9 @@ static void a_claim_not_above_the_last_is_an_error(void **state) {
   close_tracker(t);
 }
 
-/* apache/beam#6949, as far as integers go: before any claim a checkpoint is an error, as recorded. */
+/*
+** apache/beam#6949, as far as integers go: before any claim a checkpoint is an error, as recorded.
+*/
 static void checkpoints(void **state) {
   (void)state;
   tr_error err;

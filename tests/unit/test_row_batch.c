@@ -1,4 +1,7 @@
-/* Rows in hand: bytes are kept while they come, wherever the buffer moves; a batch ends when it should. */
+/*
+** Rows in hand: bytes are kept while they come, wherever the buffer moves; a batch ends when it
+** should.
+*/
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

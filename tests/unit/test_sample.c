@@ -54,8 +54,9 @@ static int count_taken(const tr_combine *combine, const void *state, long *taken
 enum { ROWS = 20, TAKEN = 5 };
 
 /*
-** 99.99 % of all chi-squares of ROWS - 1 = 19 degrees of freedom lie below 50.8. (Rows are taken without
-** replacement, which makes ours smaller by (ROWS - TAKEN) / (ROWS - 1) on average, hence the factor.)
+** 99.99 % of all chi-squares of ROWS - 1 = 19 degrees of freedom lie below 50.8. (Rows are taken
+** without replacement, which makes ours smaller by (ROWS - TAKEN) / (ROWS - 1) on average, hence
+** the factor.)
 */
 static void assert_uniform(const long *taken, long samples) {
   double expected = (double)samples * TAKEN / ROWS, chi = 0;

@@ -1,7 +1,7 @@
 /*
-** Groupings of several threads over shared parts: whether few groups or many, the one that they are joined
-** to has every row of all, late ones too, whoever adds them; memory is bounded over all of them, and nothing is
-** lost when it runs out.
+** Groupings of several threads over shared parts: whether few groups or many, the one that they are
+** joined to has every row of all, late ones too, whoever adds them; memory is bounded over all of
+** them, and nothing is lost when it runs out.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -204,8 +204,8 @@ static void looks_are_noticed_by_one(void **state) {
 }
 
 /*
-** Two groupings that are cut, whose last keys are the same, as REALs in one and as INTEGERs, which are late, in the
-** other.
+** Two groupings that are cut, whose last keys are the same, as REALs in one and as INTEGERs, which
+** are late, in the other.
 */
 static void looks_of_late_rows_are_noticed(void **state) {
   (void)state;
@@ -336,7 +336,10 @@ static void errors_of_late_rows_are_told(void **state) {
   }
 }
 
-/* A child has no helpers, and cannot know what they did: the next part is an error there, and nobody is waited for. */
+/*
+** A child has no helpers, and cannot know what they did: the next part is an error there, and
+** nobody is waited for.
+*/
 static void a_child_waits_for_nobody(void **state) {
   (void)state;
   tr_group_shape shape = shape_with(0);

@@ -182,7 +182,9 @@ static void assert_same_bytes(tr_bytes a, tr_bytes b, const char *kind, long cou
   fail_msg("%s, %ld values: %zu bytes and %zu others", kind, count, a.size, b.size);
 }
 
-/* Stores `count` values, makes a sketch of that and an accumulator of the sketch: it is the same. */
+/*
+** Stores `count` values, makes a sketch of that and an accumulator of the sketch: it is the same.
+*/
 static void check_storing(test_random *random, const tr_sketch_kind *kind, const char *name,
                           int64_t n, tr_type type, long count) {
   tr_combine combine = bind_accumulator(tr_sketch_kind_fn(kind), n), read;

@@ -1,6 +1,6 @@
 /*
-** The interface of trackers: that a restriction gets a tracker of its kind, that a position of the other
-** kind is an error, and what a user of any tracker may rely on.
+** The interface of trackers: that a restriction gets a tracker of its kind, that a position of the
+** other kind is an error, and what a user of any tracker may rely on.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,14 +1,15 @@
 /*
-** One thread claims 10,000,000 keys while four others split, checkpoint and ask. What they take away is
-** queued and claimed in turn, and split again meanwhile. At the end every key was claimed exactly once
-** over all primaries and residuals, and every tracker is done. Four runs: byte keys and integers, each
-** claim exact and claiming ahead. TEST_EFFORT=100 asks for all keys where make would take fewer.
+** One thread claims 10,000,000 keys while four others split, checkpoint and ask. What they take
+** away is queued and claimed in turn, and split again meanwhile. At the end every key was claimed
+** exactly once over all primaries and residuals, and every tracker is done. Four runs: byte keys
+** and integers, each claim exact and claiming ahead. TEST_EFFORT=100 asks for all keys where make
+** would take fewer.
 **
-** The splitters' lock protects the test's own queue: they hold it for reading from the moment they look
-** up the tracker until its residual is in the queue, so that the claimer, who takes it for writing to
-** change to the next part, finds all of them. The trackers are called by all threads at once. What the two
-** write to each other is under the queue's mutex besides: helgrind takes who holds a lock for reading to write
-** nothing.
+** The splitters' lock protects the test's own queue: they hold it for reading from the moment they
+** look up the tracker until its residual is in the queue, so that the claimer, who takes it for
+** writing to change to the next part, finds all of them. The trackers are called by all threads at
+** once. What the two write to each other is under the queue's mutex besides: helgrind takes who
+** holds a lock for reading to write nothing.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,8 +139,8 @@ static void tell_progress(stress *s) {
 }
 
 /*
-** Counts a claim. Now and then the claimer lets the others have their turns, or on few cores it would be
-** through before they began; not for ever, for they may all be refused.
+** Counts a claim. Now and then the claimer lets the others have their turns, or on few cores it
+** would be through before they began; not for ever, for they may all be refused.
 */
 static void note_claim(stress *s, long key) {
   s->claims[key]++;

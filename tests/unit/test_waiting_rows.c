@@ -1,6 +1,7 @@
 /*
-** Rows that wait come out as they went in, in their order, with their hash: random runs of short rows, of
-** long ones and of both, with and without keys and inputs, through buffers of several sizes.
+** Rows that wait come out as they went in, in their order, with their hash: random runs of short
+** rows, of long ones and of both, with and without keys and inputs, through buffers of several
+** sizes.
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,11 @@
 /*
-** The pool of workers: every row is read once whatever the keys look like, idle workers find work, an
-** error of one stops all.
+** The pool of workers: every row is read once whatever the keys look like, idle workers find work,
+** an error of one stops all.
 **
-** Balance is measured without a clock. The turns of all workers are taken by this one thread: always
-** that of the worker who has worked least, each row costing one unit of work and each turn a few, as it
-** does with SQLite. A worker who finds nothing to take is idle until another has got further.
+** Balance is measured without a clock. The turns of all workers are taken by this one thread:
+** always that of the worker who has worked least, each row costing one unit of work and each turn a
+** few, as it does with SQLite. A worker who finds nothing to take is idle until another has got
+** further.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,7 @@
 #include "test_memory.h"
 #include "test_random.h"
 
-/* --- a source in memory: keys in their order ---------------------------------------------------- */
+/* --- a source in memory: keys in their order ------------------------------------------------- */
 
 typedef struct source {
   const tr_work *work;
@@ -103,8 +104,8 @@ static tr_code read_rows(void *context, int worker, tr_piece *piece, tr_error *e
 #define HAND 256
 
 /*
-** Takes rows by the handful, ahead of the piece's end, and adds a handful when the piece holds all of it. The
-** next piece must begin where this one ended.
+** Takes rows by the handful, ahead of the piece's end, and adds a handful when the piece holds all
+** of it. The next piece must begin where this one ended.
 */
 static tr_code read_lazily(void *context, int worker, tr_piece *piece, tr_error *err) {
   source *s = context;
@@ -158,7 +159,7 @@ static const tr_work eager = {first_key, last_key, key_behind, read_rows, NULL, 
 static const tr_work lazy = {first_key, last_key,  key_behind, read_lazily,
                              read_rest, interrupt, finish};
 
-/* --- kinds of keys -------------------------------------------------------------------------------- */
+/* --- kinds of keys --------------------------------------------------------------------------- */
 
 static void put_rowid(tr_buffer *key, int64_t rowid) {
   uint8_t bytes[TR_ROWID_KEY_SIZE];
@@ -281,7 +282,7 @@ static void assert_each_row_once(const source *s, const char *what) {
   }
 }
 
-/* --- balance -------------------------------------------------------------------------------------- */
+/* --- balance --------------------------------------------------------------------------------- */
 
 /* What a turn costs beside its rows, as rows: two look-ups and a statement. */
 #define PRICE_OF_TURN 40
@@ -291,7 +292,10 @@ typedef struct outcome {
   long turns;
 } outcome;
 
-/* Lets the worker go first that is behind; the first one takes `slowness` times as long as the others. */
+/*
+** Lets the worker go first that is behind; the first one takes `slowness` times as long as the
+** others.
+*/
 static outcome simulate(source *s, int workers, double slowness, const char *what) {
   open_pool(s, workers);
   double clock[TR_MOST_WORKERS] = {0}, idle = 0;
@@ -331,8 +335,8 @@ static outcome simulate(source *s, int workers, double slowness, const char *wha
 }
 
 /*
-** Nobody waits for long, and nobody reads in crumbs. With fewer rows than make test has, a last piece is too
-** much of the whole.
+** Nobody waits for long, and nobody reads in crumbs. With fewer rows than make test has, a last
+** piece is too much of the whole.
 */
 static void assert_well_divided(source *s, int workers, const char *what) {
   static const double slowness[] = {1, 1.7};
@@ -409,7 +413,7 @@ static void a_range_may_have_no_end(void **state) {
   }
 }
 
-/* --- threads -------------------------------------------------------------------------------------- */
+/* --- threads --------------------------------------------------------------------------------- */
 
 static tr_code run_threads(source *s, int workers, tr_error *err) {
   open_pool(s, workers);
@@ -512,7 +516,7 @@ static void a_stopped_pool_says_why(void **state) {
   source_free(&s);
 }
 
-/* --- memory --------------------------------------------------------------------------------------- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
 static tr_code run_in_turns(source *s, const tr_byte_key_range *range) {
   tr_error err = {0};
