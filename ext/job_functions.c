@@ -113,8 +113,9 @@ static tr_code end_bundle(tr_job *job, tr_job_transaction *transaction, const tr
 ** Claims a bundle. `done`, if not NULL, is the bundle that the worker has done. Both happen, or
 ** neither.
 */
-static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, tr_claim *claim,
+static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, const tr_claim *asked,
                             tr_restriction *done, sqlite3_context *context, tr_error *err) {
+  tr_claim claim = *asked;
   tr_bundle bundle = {0};
   tr_bundle ended = {0};
   tr_bundle rest = {0};
@@ -123,11 +124,11 @@ static tr_code claim_bundle(tr_job *job, tr_job_transaction *transaction, tr_cla
   tr_code code = TR_OK;
   int is_claimed = 0;
   if (done != NULL) {
-    claim->done = &ended;
-    claim->rest = &rest;
-    code = end_bundle(job, transaction, claim, done, &ended, &reason);
+    claim.done = &ended;
+    claim.rest = &rest;
+    code = end_bundle(job, transaction, &claim, done, &ended, &reason);
   }
-  if (code == TR_OK) is_claimed = tr_job_claim(job, transaction, claim, &bundle, &reason);
+  if (code == TR_OK) is_claimed = tr_job_claim(job, transaction, &claim, &bundle, &reason);
   if (is_claimed < 0) code = reason.code;
   if (is_claimed == 1) code = tr_bundle_restriction(&bundle, transaction, &text, &reason);
   if (code != TR_OK && err != NULL) *err = reason;
