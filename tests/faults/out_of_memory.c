@@ -156,19 +156,24 @@ static void every_statement(void **state) {
   for (int i = 1; i < blocks.count; i++) sweep(&blocks.items[i], 1);
 }
 
-/* Whether a block is answered in a database of that encoding, and twice alike. */
+/*
+** Whether a block is answered in a database of that encoding, and always alike. A sample is not, of
+** rows that have no key there; but two samples of a few rows often are.
+*/
 static int is_for_encoding(const sql_block *b) {
-  uint64_t answers[2] = {0, 0};
+  enum { TRIES = 30 };
+  uint64_t first = 0, answer = 0;
   int is_answered = 1;
-  for (int i = 0; i < 2 && is_answered; i++) {
+  for (int i = 0; i < TRIES && is_answered && answer == first; i++) {
     sqlite3 *db = open_encoded();
     assert_int_equal(sql_blocks_load(db), SQLITE_OK);
-    assert_int_equal(sql_blocks_run(db, blocks.items[0].sql, &answers[i]), SQLITE_OK);
-    if (b->before != NULL) is_answered = sql_blocks_run(db, b->before, &answers[i]) == SQLITE_OK;
-    if (is_answered) is_answered = sql_blocks_run(db, b->sql, &answers[i]) == SQLITE_OK;
+    assert_int_equal(sql_blocks_run(db, blocks.items[0].sql, &answer), SQLITE_OK);
+    if (b->before != NULL) is_answered = sql_blocks_run(db, b->before, &answer) == SQLITE_OK;
+    if (is_answered) is_answered = sql_blocks_run(db, b->sql, &answer) == SQLITE_OK;
+    if (i == 0) first = answer;
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
   }
-  return is_answered && answers[0] == answers[1];
+  return is_answered && answer == first;
 }
 
 static void every_statement_in_utf16(void **state) {
