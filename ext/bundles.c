@@ -539,9 +539,16 @@ tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bun
 
 tr_code tr_job_check_states(tr_job *job, tr_error *err) {
   tr_bundle rest = {0};
+  sqlite3_stmt *stmt;
   tr_code code = tr_bundle_find_rest(job, &rest, err);
   tr_bundle_free(&rest);
-  return code;
+  if (code == TR_OK) code = tr_job_statement(job, TR_BUNDLE_STATELESS, &stmt, err);
+  if (code != TR_OK) return code;
+  tr_bundle damaged = {0};
+  int is_found = tr_bundle_step(job, stmt, &damaged, err);
+  tr_bundle_free(&damaged);
+  if (is_found == 0) return TR_OK;
+  return is_found < 0 && err != NULL ? err->code : TR_CORRUPT;
 }
 
 /* Finds the least rowid whose key is not below `bound`. 0: there is none. */

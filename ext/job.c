@@ -314,6 +314,9 @@ static const char *const texts[TR_JOB_STATEMENTS] = {
         " boot = NULL, since = NULL, until = NULL, lease_length = NULL,"
         " claimed_at = NULL, finished_at = NULL WHERE " LIVE "state = 'failed'",
     [TR_BUNDLE_ALL] = "SELECT $ FROM @ ORDER BY start_key",
+    /* Damaged ones, which no other statement finds. */
+    [TR_BUNDLE_STATELESS] =
+        "SELECT $ FROM @ WHERE " LIVE "state NOT IN ('pending', 'claimed', 'failed') LIMIT 1",
     [TR_BUNDLE_WORKERS] = "SELECT count(DISTINCT worker) FROM @ WHERE " LIVE "state = 'claimed'"
                           " AND worker <> ?4 AND NOT " EXPIRED,
     [TR_JOB_COUNTS] =

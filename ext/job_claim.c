@@ -323,6 +323,7 @@ int tr_job_claim(tr_job *job, const tr_job_transaction *transaction, const tr_cl
     }
     tr_bundle_free(&range);
   }
+  if (result == 0 && tr_job_check_states(job, err) != TR_OK) result = -1;
   if (result == 0 && claim->done != NULL && tr_bundle_write(job, claim->done, err) != TR_OK) {
     result = -1;
   }

@@ -300,7 +300,8 @@ static tr_code fill(tr_host *host, sqlite3_value **arguments, tr_row_list *rows,
   if (jobs == NULL) return tr_error_no_memory(err);
   tr_code code = tr_jobs_look(jobs, tr_host_db(host), function, arguments[0], &job, err);
   if (code != TR_OK) return code;
-  code = read_counts(job, &p, err);
+  code = tr_job_check_states(job, err);
+  if (code == TR_OK) code = read_counts(job, &p, err);
   if (code == TR_OK) code = count_remaining(job, function, &p, err);
   if (code == TR_OK) code = read_rate(job, &p, err);
   if (code != TR_OK) tr_job_forget_spoilt(job, err);

@@ -50,6 +50,27 @@ static void assert_says(const char *answer, const char *why, const char *sql) {
 #define CLAIMED " WHERE state = 'claimed'"
 #define DONE " WHERE state = 'done'"
 
+/* A bundle that no statement looks for must not look like one that is done. */
+static void a_state_that_there_is_not_is_named(void **state) {
+  (void)state;
+  static const char *const states[] = {"'Pending'", "'x'", "0", "''"};
+  static const char *const questions[] = {"SELECT job_claim('job', 'v', 100, 60)",
+                                          "SELECT job_retry('job')", "SELECT job_rescan('job')",
+                                          "SELECT bar FROM job_progress('job')"};
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+    char sql[200];
+    sqlite3 *db = with_job(rowids);
+    snprintf(sql, sizeof sql, "UPDATE job_bundles SET state = %s WHERE state = 'claimed'",
+             states[i]);
+    database_must(db, sql);
+    database_must(db, "SELECT job_done('job', job_claim('job', 'w', 100, 60))");
+    for (size_t j = 0; j < sizeof questions / sizeof *questions; j++) {
+      assert_says(database_text(db, questions[j]), "has the state '", questions[j]);
+    }
+    sqlite3_close(db);
+  }
+}
+
 static void damaged_values_are_named(void **state) {
   (void)state;
   static const struct {
@@ -217,6 +238,7 @@ static void what_is_not_written_is_an_error(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_state_that_there_is_not_is_named),
       cmocka_unit_test(damaged_values_are_named),
       cmocka_unit_test(a_record_that_breaks_off_loses_no_row),
       cmocka_unit_test(a_range_below_the_lowest_rowid_is_empty),
