@@ -1,5 +1,5 @@
 /*
-** Builds, prepares and steps the inner SELECT.
+** Prepares and steps the inner SELECT (its text: statement_sql.h).
 **
 ** Its columns are those of the key, the rowid, and the outputs. Its parameters are those of the
 ** caller, of the lower bound, and of the upper bound. A range is read segment by segment
@@ -15,17 +15,8 @@
 
 #include "base/memory.h"
 #include "host/key_bytes.h"
+#include "host/statement_sql.h"
 #include "range/byte_key.h"
-
-/* The parts of the SQL text that depend on the range. */
-typedef struct shape {
-  tr_segment_nulls nulls;
-  int from;
-  int lower_count;
-  int lower_is_strict;
-  int upper_count;
-  int upper_is_strict;
-} shape;
 
 /* A value that the caller bound, with its bytes. */
 typedef struct parameter {
@@ -39,7 +30,7 @@ struct tr_statement_reader {
   tr_source_table *source;
   int has_key; /* reads in key order; positions are keys */
   char *outputs;
-  char *conditions; /* `(a) AND (b)`, or "" */
+  char *conditions; /* `(a) AND (b)`; `1`: there is none */
   parameter *parameters;
   int parameter_count;
 
@@ -47,7 +38,7 @@ struct tr_statement_reader {
   int is_proven;    /* since it was prepared, the table was found to be what `source` says */
   int has_seen_key; /* since it was prepared, a key of the table was read */
   sqlite3_stmt *version_stmt;
-  shape shape;
+  tr_statement_shape shape;
   sqlite3_stmt *end_stmts[2];    /* for the table's first and last key; NULL until used */
   sqlite3_stmt *last_rowid_stmt; /* for its greatest rowid; NULL until used */
   int first_output;
@@ -68,127 +59,14 @@ struct tr_statement_reader {
   tr_buffer last_key; /* of such a form: that of the last row; empty before the first */
 };
 
-/* --- SQL text ----------------------------------------------------------------------------- */
-
-/* Appends the key's column `i` for ORDER BY and bounds, where it must compare by BINARY. */
-static void append_key_column(const tr_source_table *source, int i, sqlite3_str *sql) {
-  if (i >= source->key.column_count) {
-    tr_source_append_column(source, -1, sql);
-    return;
-  }
-  int column = source->key.columns[i];
-  tr_source_append_column(source, column, sql);
-  if (sqlite3_stricmp(source->columns[column].collation, "BINARY") != 0) {
-    sqlite3_str_appendall(sql, " COLLATE BINARY");
-  }
+static tr_statement_parts parts_of(const tr_statement_reader *reader) {
+  return (tr_statement_parts){reader->source, reader->has_key, reader->outputs, reader->conditions,
+                              reader->parameter_count};
 }
 
-/* How many columns ORDER BY has. The rowid is one if it is the key or breaks ties among NULLs. */
-static int order_columns(const tr_source_table *source) {
-  if (source->key.form == TR_KEY_ROWID) return 1;
-  return source->key.column_count + source->key.has_null_breaker;
-}
-
-static void append_order_column(const tr_source_table *source, int i, sqlite3_str *sql) {
-  append_key_column(source, source->key.form == TR_KEY_ROWID ? source->key.column_count : i, sql);
-}
-
-/* Appends `a, b, c`, each followed by `suffix`. */
-static void append_order_columns(const tr_source_table *source, int from, int count,
-                                 const char *suffix, sqlite3_str *sql) {
-  for (int i = 0; i < count; i++) {
-    if (i > 0) sqlite3_str_appendall(sql, ", ");
-    append_order_column(source, from + i, sql);
-    sqlite3_str_appendall(sql, suffix);
-  }
-}
-
-/* Appends ` AND (a, b) >= (?3, ?4)`. */
-static void append_bound(const tr_source_table *source, int from, int count, const char *comparison,
-                         int first_parameter, sqlite3_str *sql) {
-  if (count == 0) return;
-  sqlite3_str_appendall(sql, " AND (");
-  append_order_columns(source, from, count, "", sql);
-  sqlite3_str_appendf(sql, ") %s (", comparison);
-  for (int i = 0; i < count; i++) {
-    sqlite3_str_appendf(sql, "%s?%d", i == 0 ? "" : ", ", first_parameter + i);
-  }
-  sqlite3_str_appendall(sql, ")");
-}
-
-static void append_nulls(const tr_source_table *source, const shape *s, sqlite3_str *sql) {
-  int is_needed = s->nulls == TR_NULLS_ONLY || (s->nulls == TR_NULLS_NONE && s->lower_count == 0);
-  if (!is_needed) return;
-  sqlite3_str_appendall(sql, " AND ");
-  append_key_column(source, 0, sql);
-  sqlite3_str_appendall(sql, s->nulls == TR_NULLS_ONLY ? " IS NULL" : " IS NOT NULL");
-}
-
-/* Whether the rowid is selected, behind the key's columns. */
 static int selects_rowid(const tr_statement_reader *reader) {
-  return reader->has_key && reader->source->rowid_name != NULL;
-}
-
-/* Appends the columns that make the key, and the rowid, with a comma behind each. */
-static void append_key_outputs(const tr_statement_reader *reader, sqlite3_str *sql) {
-  const tr_source_table *source = reader->source;
-  if (reader->has_key && source->key.form != TR_KEY_ROWID) {
-    for (int i = 0; i < source->key.column_count; i++) {
-      tr_source_append_column(source, source->key.columns[i], sql);
-      sqlite3_str_appendall(sql, ", ");
-    }
-  }
-  if (selects_rowid(reader)) {
-    tr_source_append_column(source, -1, sql);
-    sqlite3_str_appendall(sql, ", ");
-  }
-}
-
-/* The SELECT that finds the table's first or last key. */
-static sqlite3_str *build_end_sql(const tr_statement_reader *reader, int is_last) {
-  const tr_source_table *source = reader->source;
-  sqlite3_str *sql = sqlite3_str_new(reader->db);
-  sqlite3_str_appendall(sql, "SELECT ");
-  append_key_outputs(reader, sql);
-  sqlite3_str_appendall(sql, "NULL FROM ");
-  tr_sql_append_table(sql, source->schema, source->name);
-  sqlite3_str_appendall(sql, " ORDER BY ");
-  append_order_columns(source, 0, order_columns(source), is_last ? " DESC" : "", sql);
-  sqlite3_str_appendall(sql, " LIMIT 1");
-  return sql;
-}
-
-/*
-** The SELECT that finds the greatest rowid. It is a statement of its own: if it were inside another
-** SELECT and an authorizer had it ignored, SQLite would read a register that was never set.
-*/
-static sqlite3_str *build_last_rowid_sql(const tr_statement_reader *reader) {
-  const tr_source_table *source = reader->source;
-  sqlite3_str *sql = sqlite3_str_new(reader->db);
-  sqlite3_str_appendall(sql, "SELECT max(");
-  tr_source_append_column(source, -1, sql);
-  sqlite3_str_appendall(sql, ") FROM ");
-  tr_sql_append_table(sql, source->schema, source->name);
-  return sql;
-}
-
-static sqlite3_str *build_sql(const tr_statement_reader *reader, const shape *s) {
-  const tr_source_table *source = reader->source;
-  sqlite3_str *sql = sqlite3_str_new(reader->db);
-  sqlite3_str_appendall(sql, "SELECT ");
-  append_key_outputs(reader, sql);
-  sqlite3_str_appendf(sql, "%s FROM ", reader->outputs);
-  tr_sql_append_table(sql, source->schema, source->name);
-  sqlite3_str_appendf(sql, " WHERE %s", reader->conditions);
-  if (!reader->has_key) return sql;
-  append_nulls(source, s, sql);
-  int first = reader->parameter_count + 1;
-  append_bound(source, s->from, s->lower_count, s->lower_is_strict ? ">" : ">=", first, sql);
-  append_bound(source, s->from, s->upper_count,
-               s->upper_is_strict ? "<" : "<=", first + s->lower_count, sql);
-  sqlite3_str_appendall(sql, " ORDER BY ");
-  append_order_columns(source, 0, order_columns(source), "", sql);
-  return sql;
+  const tr_statement_parts parts = parts_of(reader);
+  return tr_statement_selects_rowid(&parts);
 }
 
 /* --- Preparing and binding ---------------------------------------------------------------- */
@@ -208,11 +86,13 @@ static int explain_failure(tr_statement_reader *reader, const tr_error *reason, 
   return -1;
 }
 
-static tr_code prepare(tr_statement_reader *reader, const shape *s, tr_error *err) {
+static tr_code prepare(tr_statement_reader *reader, const tr_statement_shape *s, tr_error *err) {
   tr_error reason;
+  const tr_statement_parts parts = parts_of(reader);
   sqlite3_finalize(reader->stmt);
   reader->stmt = NULL;
-  tr_code code = tr_sql_prepare(reader->db, build_sql(reader, s), &reader->stmt, &reason);
+  tr_code code =
+      tr_sql_prepare(reader->db, tr_statement_sql(reader->db, &parts, s), &reader->stmt, &reason);
   if (code != TR_OK) {
     explain_failure(reader, &reason, err);
     return err != NULL ? err->code : code;
@@ -247,13 +127,13 @@ static tr_code begin_segment(tr_statement_reader *reader, tr_error *err) {
   static const tr_sql_bound no_bound = {.is_exact = 1};
   const tr_sql_bound *lower = &no_bound;
   const tr_sql_bound *upper = &no_bound;
-  shape s = {0};
+  tr_statement_shape s = {0};
   if (reader->has_key) {
     const tr_key_segment *segment = &reader->segments.segments[reader->segment];
     lower = &segment->lower;
     upper = &segment->upper;
-    s = (shape){segment->nulls,   segment->from, lower->count,
-                lower->is_strict, upper->count,  upper->is_strict};
+    s = (tr_statement_shape){segment->nulls,   segment->from, lower->count,
+                             lower->is_strict, upper->count,  upper->is_strict};
   }
   reader->must_cut = !upper->is_exact;
   reader->knows_values = 0;
@@ -628,8 +508,10 @@ int tr_statement_reader_next(tr_statement_reader *reader, tr_position *position,
 
 static tr_code read_last_rowid(tr_statement_reader *reader, int64_t *rowid, tr_error *err) {
   sqlite3_stmt **stmt = &reader->last_rowid_stmt;
+  const tr_statement_parts parts = parts_of(reader);
   if (*stmt == NULL) {
-    tr_code code = tr_sql_prepare(reader->db, build_last_rowid_sql(reader), stmt, err);
+    tr_code code =
+        tr_sql_prepare(reader->db, tr_statement_last_rowid_sql(reader->db, &parts), stmt, err);
     if (code != TR_OK) return code;
   }
   int rc = sqlite3_step(*stmt);
@@ -653,8 +535,9 @@ static tr_code copy_key(const tr_statement_reader *reader, sqlite3_stmt *stmt, t
 int tr_statement_reader_end_key(tr_statement_reader *reader, int is_last, tr_buffer *key,
                                 int64_t *last_rowid, tr_error *err) {
   sqlite3_stmt **kept = &reader->end_stmts[is_last];
-  if (*kept == NULL &&
-      tr_sql_prepare(reader->db, build_end_sql(reader, is_last), kept, err) != TR_OK) {
+  const tr_statement_parts parts = parts_of(reader);
+  if (*kept == NULL && tr_sql_prepare(reader->db, tr_statement_end_sql(reader->db, &parts, is_last),
+                                      kept, err) != TR_OK) {
     return -1;
   }
   sqlite3_stmt *stmt = *kept;
