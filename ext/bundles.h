@@ -112,8 +112,8 @@ tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bun
                             int *is_before, tr_error *err);
 
 /*
-** Fails if that range cannot be found, or if a bundle has a state that there is not (TR_CORRUPT). To
-** be called before saying that no bundle has some state.
+** Fails if that range cannot be found, or if a bundle has a state that there is not (TR_CORRUPT).
+** To be called before saying that no bundle has some state.
 */
 tr_code tr_job_check_states(tr_job *job, tr_error *err);
 
