@@ -468,7 +468,8 @@ static void test_refused_arguments(void **state) {
 */
 static void patterns_find_the_groups_that_they_fit(void **state) {
   (void)state;
-  static const char *const terms[] = {"GLOB 'a*'", "LIKE 'a%'", "LIKE 'a%' ESCAPE '!'",
+  /* Formats, whose %s is the column. */
+  static const char *const terms[] = {"GLOB 'a*'", "LIKE 'a%%'", "LIKE 'a%%' ESCAPE '!'",
                                       "COLLATE BINARY GLOB 'a*'", ">= 'a' AND %s < 'b'"};
   database_must(db, "CREATE TABLE p(x, z TEXT);"
                     "INSERT INTO p VALUES ('ab', 'ab'), (x'6162', x'6162'), ('b', 'b'), (5, 5);"
