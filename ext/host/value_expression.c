@@ -44,14 +44,12 @@ static int is_stopped(void *pointer) {
 ** to its end.
 */
 static void watch(tr_value_expression *expression) {
-#ifdef SQLITE_CORE
-#ifdef SQLITE_OMIT_PROGRESS_CALLBACK
+#if defined(SQLITE_CORE) && defined(SQLITE_OMIT_PROGRESS_CALLBACK)
   (void)expression, (void)is_stopped;
 #else
-  sqlite3_progress_handler(expression->db, STEPS_BETWEEN_POLLS, is_stopped, expression);
-#endif
-#else
+#ifndef SQLITE_CORE
   if (sqlite3_api->progress_handler == NULL) return;
+#endif
   sqlite3_progress_handler(expression->db, STEPS_BETWEEN_POLLS, is_stopped, expression);
 #endif
 }
