@@ -1,8 +1,9 @@
 /*
-** The inside of a run, shared by its five files:
+** The inside of a run, shared by its files:
 **
 **   group_by_fields_layout.c     decides what is needed
 **   group_by_fields_statement.c  asks SQLite for it
+**   group_by_fields_take.c       takes one row in hand (its header is also for parallel runs)
 **   group_by_fields_intake.c     takes rows in
 **   group_by_fields_run.c        runs, and returns the result
 **   group_by_fields_find.c       finds a group in the result
@@ -60,6 +61,7 @@ struct tr_group_intake {
   tr_row_input *inputs;
   int is_taken;             /* the statement's aggregate has found this run */
   tr_row_value *row_values; /* one for each value of a row */
+  int has_one_value;        /* there is only one, and it is the first argument */
   tr_row_batch rows;        /* of key_count + input_count values each */
   tr_buffer *names;         /* of the source's columns, as `"name":`, for rows as JSON */
   tr_error err;

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "group_by_fields_inside.h"
+#include "group_by_fields_take.h"
 #include "range/byte_key.h"
 
 /* Reads a value. Its bytes are borrowed from SQLite. */
@@ -81,50 +81,12 @@ static inline tr_code take_bytes(tr_group_intake *run, tr_type type, sqlite3_val
   return tr_row_batch_keep_bytes(&run->rows, value, &run->err);
 }
 
-/* Takes a value that is not an INTEGER. */
-static tr_code take_other(tr_group_intake *run, const tr_row_value *plan, sqlite3_value *from,
-                          int type, tr_value *value) {
-  switch (type) {
-  case SQLITE_FLOAT:
-    value->type = TR_REAL;
-    value->real = sqlite3_value_double(from);
-    return TR_OK;
-  case SQLITE_NULL: value->type = TR_NULL; return TR_OK;
-  case SQLITE_TEXT:
-    return plan->is_number ? take_number(run, from, value) : take_bytes(run, TR_TEXT, from, value);
-  default:
-    return plan->is_number ? take_number(run, from, value) : take_bytes(run, TR_BLOB, from, value);
-  }
-}
-
-/*
-** Takes one value of a row. It is filled member by member, for every value of every row: copying a
-** whole tr_value just after its parts were written makes the processor wait.
-*/
-static inline tr_code take_value(tr_group_intake *run, const tr_row_value *plan,
-                                 sqlite3_value **arguments, tr_value *value) {
+tr_code tr_group_intake_take_other(tr_group_intake *run, const tr_row_value *plan,
+                                   sqlite3_value **arguments, tr_value *value) {
   if (plan->made != NULL) return make_input(run, plan->made, arguments, value);
   sqlite3_value *from = arguments[plan->argument];
-  int type = sqlite3_value_type(from);
-  if (type != SQLITE_INTEGER) return take_other(run, plan, from, type, value);
-  value->type = TR_INTEGER;
-  value->integer = sqlite3_value_int64(from);
-  return TR_OK;
-}
-
-int tr_group_intake_take(tr_group_intake *run, sqlite3_value **arguments) {
-  tr_row_batch *rows = &run->rows;
-  if (rows->count == rows->capacity) {
-    tr_error_set(&run->err, TR_INVALID_STATE, TR_GROUP_FUNCTION ": rows came in no order");
-    return -1;
-  }
-  tr_value *row = tr_row_batch_next(rows);
-  const tr_row_value *plan = run->row_values;
-  for (tr_value *end = row + rows->width; row < end; row++, plan++) {
-    if (take_value(run, plan, arguments, row) != TR_OK) return -1;
-  }
-  rows->count++;
-  return tr_row_batch_is_full(rows);
+  if (plan->is_number) return take_number(run, from, value);
+  return take_bytes(run, sqlite3_value_type(from) == SQLITE_TEXT ? TR_TEXT : TR_BLOB, from, value);
 }
 
 tr_code tr_group_intake_commit(tr_group_intake *run) {
@@ -156,6 +118,8 @@ tr_code tr_group_intake_make_batch(tr_group_intake *run, tr_error *err) {
     run->row_values[shape->key_count + i] = (tr_row_value){
         input->first_argument, input->kind == TR_GROUP_NUMBER, is_made ? input : NULL};
   }
+  run->has_one_value =
+      width == 1 && run->row_values[0].made == NULL && run->row_values[0].argument == 0;
   return tr_row_batch_init(&run->rows, width, TR_GROUP_ROWS, err);
 }
 

@@ -25,16 +25,7 @@ tr_code tr_group_intake_copy(const tr_group_intake *from, tr_group_parts *parts,
                              tr_group_intake **copy, tr_error *err);
 void tr_group_intake_free_copy(tr_group_intake *copy); /* NULL is fine */
 
-/*
-** The first takes a row in hand, given the arguments of the aggregate function. `commit` adds all
-** rows in hand to the groups; `drop` forgets them.
-**
-** 0: there is room for another row.
-** 1: there is none: commit or drop before the next row.
-** -1: failed; the intake has the error. That includes a row for which there is no room: the
-** statement has then sorted its rows first.
-*/
-int tr_group_intake_take(tr_group_intake *intake, sqlite3_value **arguments);
+/* The first adds all rows in hand to the groups; the second forgets them. */
 tr_code tr_group_intake_commit(tr_group_intake *intake);
 void tr_group_intake_drop(tr_group_intake *intake);
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "combine/accumulator.h"
 #include "group_by_fields_inside.h"
+#include "group_by_fields_take.h"
 #include "parallel_group.h"
 #include "run_report.h"
 

@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "group_by_fields_take.h"
 #include "range/byte_key.h"
 
 #define ROW_FUNCTION TR_GROUP_INNER_FUNCTION "_row"
@@ -79,15 +80,6 @@ struct tr_group_worker {
 
 /* --- the functions ----------------------------------------------------------------------- */
 
-/* Takes a row in hand. Returns whether the hand is now full. On failure the statement ends. */
-static int take_row(tr_group_worker *worker, sqlite3_context *context, sqlite3_value **arguments) {
-  int taken = tr_group_intake_take(worker->intake, arguments);
-  if (taken >= 0) return taken;
-  worker->has_failed = 1;
-  sqlite3_result_error(context, "a row could not be taken in hand", -1);
-  return 0;
-}
-
 /* Adds the rows in hand to the groups. The error is the intake's. */
 static tr_code commit(tr_group_worker *worker) {
   worker->rows += (uint64_t)tr_group_intake_rows(worker->intake);
@@ -96,10 +88,18 @@ static tr_code commit(tr_group_worker *worker) {
   return code;
 }
 
+/* Ends the statement. The intake has the error. */
+static void fail(tr_group_worker *worker, sqlite3_context *context) {
+  worker->has_failed = 1;
+  sqlite3_result_error(context, "a row could not be taken in hand", -1);
+}
+
 static void step(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
   tr_group_worker *worker = sqlite3_user_data(context);
-  if (!take_row(worker, context, argv)) return;
+  int taken = tr_group_intake_take(worker->intake, argv);
+  if (taken < 0) fail(worker, context);
+  if (taken <= 0) return;
   if (commit(worker) != TR_OK) sqlite3_result_error(context, "rows could not be added", -1);
 }
 
@@ -110,8 +110,10 @@ static void finish(sqlite3_context *context) {
 static void take_row_until_full(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;
   tr_group_worker *worker = sqlite3_user_data(context);
+  int taken = tr_group_intake_take(worker->intake, argv);
   /* Without a result the function returns NULL. */
-  if (take_row(worker, context, argv)) sqlite3_result_int(context, 1);
+  if (taken > 0) sqlite3_result_int(context, 1);
+  if (taken < 0) fail(worker, context);
 }
 
 static int register_functions(tr_group_worker *worker) {

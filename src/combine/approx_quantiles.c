@@ -43,6 +43,11 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
 
 /* Adds NULLs and numbers, but not the number that fills the batch. */
 static int add_rows(const tr_combine_rows *rows, int first) {
+  if (rows->has_one_state && first < rows->count) {
+    tr_quantiles *quantiles = tr_combine_rows_state(rows, first);
+    return first + tr_kll_add_run_in_place(&quantiles->numbers, tr_combine_rows_input(rows, first),
+                                           rows->stride, rows->count - first);
+  }
   for (int i = first; i < rows->count; i++) {
     const tr_value *input = tr_combine_rows_input(rows, i);
     tr_quantiles *quantiles = tr_combine_rows_state(rows, i);

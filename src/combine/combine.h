@@ -83,6 +83,7 @@ typedef struct tr_combine_output {
 typedef struct tr_combine_rows {
   const tr_combine *combine;
   uint8_t *const *states; /* the accumulator of row i is at states[i] + offset */
+  int has_one_state;      /* all rows have the same: it can be kept in registers meanwhile */
   size_t offset;
   const tr_value *inputs; /* the arguments of row i are at inputs + i * stride */
   size_t stride;

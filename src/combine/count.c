@@ -23,6 +23,14 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
 
 static int add_rows(const tr_combine_rows *rows, int first) {
   int counts_all = rows->combine->argument_count == 0;
+  if (rows->has_one_state) {
+    uint64_t count = 0;
+    for (int i = first; i < rows->count; i++) {
+      count += counts_all || tr_combine_rows_input(rows, i)->type != TR_NULL;
+    }
+    if (first < rows->count) ((count_state *)tr_combine_rows_state(rows, first))->count += count;
+    return rows->count;
+  }
   for (int i = first; i < rows->count; i++) {
     count_state *s = tr_combine_rows_state(rows, i);
     s->count += counts_all || tr_combine_rows_input(rows, i)->type != TR_NULL;

@@ -312,11 +312,13 @@ static tr_code add_input(tr_group_table *table, const aggregate_plan *plan, void
 tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
                                 const tr_value *inputs, size_t stride, int count, tr_error *err) {
   uint8_t *states[TR_GROUP_ROWS];
-  for (int i = 0; i < count; i++) states[i] = tr_group_states(groups[i]);
+  int has_one = table->shape.key_count == 0;
+  for (int i = 0; i < count; i++) states[i] = tr_group_states(groups[has_one ? 0 : i]);
   for (int a = 0; a < table->shape.aggregate_count; a++) {
     const aggregate_plan *plan = &table->plans[a];
     tr_combine_rows rows = {.combine = plan->combine,
                             .states = states,
+                            .has_one_state = has_one,
                             .offset = plan->state_offset,
                             .inputs = plan->first_input > 0 ? inputs + plan->first_input : inputs,
                             .stride = stride,

@@ -67,9 +67,10 @@ const tr_group *tr_group_table_find(const tr_group_table *table, const tr_group_
 
 /*
 ** Adds the inputs of `count` rows to the accumulators of their groups, in this order. The inputs of
-** a row lie `stride` values after those of the row before. Text and BLOBs are borrowed for the
-** call. TR_TOO_BIG, and the errors of add_input: a row may then be in some accumulators and not in
-** others, so the table may only be freed.
+** a row lie `stride` values after those of the row before. Without keys there is only one group,
+** and only groups[0] is read. Text and BLOBs are borrowed for the call. TR_TOO_BIG, and the errors
+** of add_input: a row may then be in some accumulators and not in others, so the table may only be
+** freed.
 */
 tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
                                 const tr_value *inputs, size_t stride, int count, tr_error *err);

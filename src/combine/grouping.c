@@ -465,13 +465,12 @@ static tr_code add_to_table(tr_grouping *grouping, const rows_in_hand *in_hand,
   tr_group *groups[TR_GROUP_ROWS];
   int has_use = tr_group_table_count(grouping->table) <= (size_t)1 << RECENT_LOG;
   rows_in_hand found = *in_hand;
-  /* Without keys all rows are in one group. */
+  /* Without keys all rows are in one group, and tr_group_table_add_rows looks at the first only. */
   if (grouping->shape.key_count == 0 && found.count > 1) found.count = 1;
   tr_code code = grouping->recent != NULL && has_use
                      ? find_recent_groups(grouping, &found, groups, err)
                      : find_groups(grouping, &found, groups, err);
   if (code != TR_OK) return code;
-  for (int i = found.count; i < in_hand->count; i++) groups[i] = groups[0];
   code = tr_group_table_add_rows(grouping->table, groups, inputs, in_hand->stride, in_hand->count,
                                  err);
   return code == TR_OK && is_to_be_cut(grouping) ? tr_grouping_cut(grouping, err) : code;

@@ -61,6 +61,11 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
 
 /* Adds NULLs and numbers, but not the number that fills the batch. */
 static int add_rows(const tr_combine_rows *rows, int first) {
+  if (rows->has_one_state && first < rows->count) {
+    return first + tr_kll_add_run_in_place(tr_combine_rows_state(rows, first),
+                                           tr_combine_rows_input(rows, first), rows->stride,
+                                           rows->count - first);
+  }
   for (int i = first; i < rows->count; i++) {
     const tr_value *input = tr_combine_rows_input(rows, i);
     if (input->type == TR_NULL) continue;

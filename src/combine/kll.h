@@ -204,4 +204,28 @@ static inline int tr_kll_add_in_place(tr_kll *kll, const tr_value *number) {
   return 1;
 }
 
+/*
+** The same for `count` values that lie `stride` apart, and NULLs, which are passed over. Returns
+** how many come before the first that is not a number or not quick to add.
+*/
+static inline int tr_kll_add_run_in_place(tr_kll *kll, const tr_value *values, size_t stride,
+                                          int count) {
+  uint32_t filled = kll->batch_count, capacity = kll->batch_capacity;
+  int is_real = kll->kind == TR_KLL_REAL, i = 0;
+  for (; i < count; i++, values += stride) {
+    if (values->type == TR_NULL) continue;
+    if (values->type >= TR_TEXT || filled == capacity) break;
+    int64_t key = values->integer;
+    if (values->type == TR_REAL) {
+      if (!is_real) break;
+      key = tr_kll_key_of_real(values->real);
+    } else if (is_real) {
+      key = tr_kll_key_of_real((double)key);
+    }
+    kll->batch[filled++].key = key;
+  }
+  kll->batch_count = filled;
+  return i;
+}
+
 #endif

@@ -67,7 +67,8 @@ static void add_batch(test_random *random, batches *b) {
       *input = random_value(random, b, digits[i], sizeof digits[i]);
     } while (!add(b->combine, b->singly[of], input));
   }
-  tr_combine_rows rows = {b->combine, states, 0, inputs + at, stride, count};
+  int has_one = b->state_count == 1 && test_random_below(random, 2) == 0;
+  tr_combine_rows rows = {b->combine, states, has_one, 0, inputs + at, stride, count};
   for (int i = 0; i < count; i++) {
     int taken = b->combine->fn->add_rows(&rows, i);
     assert_in_range(taken, i, count);
