@@ -18,12 +18,38 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return tr_hll_add(state, &inputs[0], err);
 }
 
+static inline uint32_t coupon_of_input(const tr_value *input) {
+  return input->type == TR_INTEGER ? tr_hll_coupon_of_u64((uint64_t)input->integer)
+                                   : tr_hll_coupon_of(input);
+}
+
+/* Adds all rows to one sketch, which has registers. */
+static void raise_registers(tr_hll *hll, const tr_combine_rows *rows, int first) {
+  uint8_t *registers = hll->registers;
+  uint32_t mask = (UINT32_C(1) << hll->lg_k) - 1;
+  const tr_value *input = tr_combine_rows_input(rows, first);
+  size_t stride = rows->stride;
+  uint32_t coupons = 0;
+  for (int left = rows->count - first; left > 0; left--, input += stride) {
+    uint32_t coupon = coupon_of_input(input), slot = coupon & mask;
+    uint8_t rank = (uint8_t)(coupon >> TR_HLL_ADDRESS_BITS); /* NULL: 0 */
+    if (registers[slot] < rank) registers[slot] = rank;
+    coupons |= coupon;
+  }
+  if (coupons != 0) hll->hip = 0;
+}
+
 /* Adds all values but one that is new to a sketch that is still a set: that may need memory. */
 static int add_rows(const tr_combine_rows *rows, int first) {
+  if (rows->has_one_state && first < rows->count) {
+    tr_hll *hll = tr_combine_rows_state(rows, first);
+    if (hll->registers != NULL) {
+      raise_registers(hll, rows, first);
+      return rows->count;
+    }
+  }
   for (int i = first; i < rows->count; i++) {
-    const tr_value *input = tr_combine_rows_input(rows, i);
-    uint32_t coupon = input->type == TR_INTEGER ? tr_hll_coupon_of_u64((uint64_t)input->integer)
-                                                : tr_hll_coupon_of(input);
+    uint32_t coupon = coupon_of_input(tr_combine_rows_input(rows, i));
     if (coupon == 0) continue;
     if (!tr_hll_add_coupon_in_place(tr_combine_rows_state(rows, i), coupon)) return i;
   }

@@ -312,8 +312,11 @@ static tr_code add_input(tr_group_table *table, const aggregate_plan *plan, void
 tr_code tr_group_table_add_rows(tr_group_table *table, tr_group *const *groups,
                                 const tr_value *inputs, size_t stride, int count, tr_error *err) {
   uint8_t *states[TR_GROUP_ROWS];
-  int has_one = table->shape.key_count == 0;
-  for (int i = 0; i < count; i++) states[i] = tr_group_states(groups[has_one ? 0 : i]);
+  int has_one = table->shape.key_count == 0 && count > 0;
+  if (has_one) states[0] = tr_group_states(groups[0]);
+  for (int i = has_one; i < count; i++) {
+    states[i] = has_one ? states[0] : tr_group_states(groups[i]);
+  }
   for (int a = 0; a < table->shape.aggregate_count; a++) {
     const aggregate_plan *plan = &table->plans[a];
     tr_combine_rows rows = {.combine = plan->combine,
