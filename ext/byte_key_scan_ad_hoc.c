@@ -56,6 +56,7 @@ static int key_term_of(int constraint) {
   case TR_GE: return 0;
   case TR_LT:
   case TR_LE: return 1;
+  case TR_IS: /* no byte key is NULL */
   case TR_EQ: return 2;
   default: return -1;
   }

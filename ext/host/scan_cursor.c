@@ -169,8 +169,11 @@ void tr_scan_cursor_stop(tr_scan_cursor *cursor) {
 
 tr_code tr_scan_cut_by_byte_key(tr_byte_key_range *range, tr_operator op, sqlite3_value *value,
                                 tr_error *err) {
-  if (sqlite3_value_type(value) != SQLITE_BLOB) return TR_OK;
-  tr_value key = tr_value_of_sqlite(value);
+  int type = sqlite3_value_type(value), is_at_least = op == TR_GE || op == TR_GT;
+  if (type != SQLITE_BLOB && type != SQLITE_NULL && is_at_least) return TR_OK;
+  /* The empty key, which no row has, stands for what no row is equal to or below. */
+  tr_value key = type == SQLITE_BLOB ? tr_value_of_sqlite(value) : tr_value_blob((tr_bytes){0});
+  if (type == SQLITE_NULL) op = TR_EQ;
   tr_restriction cut = {.kind = TR_BYTES};
   tr_restriction whole = {.kind = TR_BYTES, .bytes = *range};
   tr_code code = TR_OK;

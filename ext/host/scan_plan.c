@@ -168,6 +168,7 @@ static int take_arguments(const tr_scan_table *table, sqlite3_index_info *info, 
 
 static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_scan_plan *plan,
                           key_terms *key) {
+  if (op == TR_IS) op = TR_EQ; /* no byte key is NULL */
   if (op > TR_LE || tr_is_in_list(info, i)) return;
   take(plan, info, i, info->aConstraint[i].iColumn, op, 0, 0);
   if (op == TR_EQ) key->has_byte_key = 1;

@@ -157,7 +157,10 @@ tr_code tr_scan_cursor_start(tr_scan_cursor *cursor, sqlite3_value *tracker,
                              sqlite3_value *restriction, const tr_byte_key_range *range,
                              tr_error *err);
 
-/* Narrows a range by a term on byte_key. Only a BLOB narrows it. TR_NO_MEMORY. */
+/*
+** Narrows a range by a term on byte_key. Byte keys are BLOBs: above numbers and text, and never
+** equal to NULL. TR_NO_MEMORY.
+*/
 tr_code tr_scan_cut_by_byte_key(tr_byte_key_range *range, tr_operator op, sqlite3_value *value,
                                 tr_error *err);
 

@@ -378,6 +378,40 @@ static void resuming_is_one_descent(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/*
+** Byte keys are BLOBs, which are above all numbers and text and never equal to NULL. So a term with
+** such a value needs no scan, or all of it, and finds what SQLite finds, which `+byte_key` asks.
+*/
+static void byte_keys_beside_other_types(void **state) {
+  (void)state;
+  enum { ROWS = 2000 };
+  static const char *const sources[] = {"byte_key_scan('t')", "s"};
+  static const char *const operators[] = {"=", "<", "<=", ">", ">=", "IS", "IN"};
+  static const char *const values[] = {"NULL",  "5",     "5.5", "''",
+                                       "'abc'", "x'80'", "x''", "x'8000000000000005'"};
+  sqlite3 *db = open_db(":memory:");
+  make_table(db, ROWS);
+  execute(db, "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
+  for (size_t i = 0; i < 2 * 7 * 8; i++) {
+    const char *source = sources[i % 2], *op = operators[i / 2 % 7], *value = values[i / 14];
+    char *sql =
+        sqlite3_mprintf("SELECT count(*) FROM %s WHERE byte_key %s (%s)", source, op, value);
+    char *plain =
+        sqlite3_mprintf("SELECT count(*) FROM %s WHERE +byte_key %s (%s)", source, op, value);
+    char *expected = ask(db, plain);
+    assert_answer(db, sql, expected);
+    /* With an upper bound below all keys it is not begun. */
+    int is_null = strcmp(op, "IS") == 0 && value[0] == 'N'; /* IS NULL is no term of ours */
+    int is_empty = strchr(op, '>') == NULL && value[0] != 'x' && !is_null;
+    long steps = steps_of(db, sql);
+    if (is_empty && steps >= ROWS) fail_msg("%ld steps: %s", steps, sql);
+    sqlite3_free(expected);
+    sqlite3_free(plain);
+    sqlite3_free(sql);
+  }
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* --- Odd places --------------------------------------------------------------------------- */
 
 static void read_only_and_immutable_files(void **state) {
@@ -559,6 +593,7 @@ int main(void) {
       cmocka_unit_test(a_scan_sees_one_snapshot),
       cmocka_unit_test(another_connection_changes_the_schema),
       cmocka_unit_test(resuming_is_one_descent),
+      cmocka_unit_test(byte_keys_beside_other_types),
       cmocka_unit_test(read_only_and_immutable_files),
       cmocka_unit_test(why_the_ends_cannot_be_read_is_said),
       cmocka_unit_test(in_utf16_text_is_no_key_but_the_rowid_is),
