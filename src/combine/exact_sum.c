@@ -90,6 +90,9 @@ static inline term term_of_real(double real) {
       .low = mantissa, .exponent = biased - 1075 + (biased == 0), .is_negative = (int)(bits >> 63)};
 }
 
+/* What term_of_real gives an infinity. */
+#define INFINITE_EXPONENT (0x7ff - 1075)
+
 static inline term term_of(const tr_value *number) {
   return number->type == TR_INTEGER ? term_of_integer(number->integer) : term_of_real(number->real);
 }
@@ -309,6 +312,11 @@ static tr_code add_infinities(tr_exact_sum *sum, int64_t plus, int64_t minus, tr
   digits_of(sum)->plus += plus;
   digits_of(sum)->minus += minus;
   return TR_OK;
+}
+
+int tr_exact_sum_add_real(tr_exact_sum *sum, double real) {
+  term t = term_of_real(real);
+  return t.exponent < INFINITE_EXPONENT && add_fast(sum, &t);
 }
 
 tr_code tr_exact_sum_add(tr_exact_sum *sum, const tr_value *number, tr_exact_sign sign,

@@ -33,13 +33,18 @@ static tr_code add_input(const tr_combine *combine, void *state, const tr_value 
   return TR_OK;
 }
 
-/* Adds INTEGERs and NULLs. */
+/* Adds NULLs, and numbers that the sum has room for. */
 static int add_rows(const tr_combine_rows *rows, int first) {
   for (int i = first; i < rows->count; i++) {
     const tr_value *input = tr_combine_rows_input(rows, i);
     sum_state *s = tr_combine_rows_state(rows, i);
     if (input->type == TR_NULL) continue;
-    if (input->type != TR_INTEGER || !tr_exact_sum_add_integer(&s->sum, input->integer)) return i;
+    if (input->type == TR_INTEGER) {
+      if (!tr_exact_sum_add_integer(&s->sum, input->integer)) return i;
+    } else {
+      if (input->type != TR_REAL || !tr_exact_sum_add_real(&s->sum, input->real)) return i;
+      s->reals++;
+    }
     s->count++;
   }
   return rows->count;

@@ -145,6 +145,23 @@ static void a_full_window_overflows_into_digits(void **unused) {
   }
 }
 
+/* An infinity is no term, even where a term of its exponent would fit. */
+static void quick_is_only_what_is_finite(void **unused) {
+  (void)unused;
+  for (int has_digits = 0; has_digits < 2; has_digits++) {
+    tr_exact_sum sum = {0};
+    if (has_digits) add(&sum, DBL_MIN);
+    add(&sum, DBL_MAX);
+    add(&sum, DBL_MAX / 2);
+    assert_int_equal(tr_exact_sum_heap_size(&sum) != 0, has_digits);
+    assert_int_equal(tr_exact_sum_add_real(&sum, -DBL_MAX / 2), 1);
+    assert_int_equal(tr_exact_sum_add_real(&sum, INFINITY), 0);
+    assert_int_equal(tr_exact_sum_add_real(&sum, -INFINITY), 0);
+    assert_true(rounded(&sum) == DBL_MAX && tr_exact_sum_infinities(&sum) == 0);
+    tr_exact_sum_free(&sum);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(usual_columns_need_no_memory),
@@ -152,6 +169,7 @@ int main(void) {
       cmocka_unit_test(merging_does_not_grow),
       cmocka_unit_test(infinities_come_and_go),
       cmocka_unit_test(a_full_window_overflows_into_digits),
+      cmocka_unit_test(quick_is_only_what_is_finite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
