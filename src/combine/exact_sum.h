@@ -57,8 +57,8 @@ static inline int tr_exact_sum_is_int64(const tr_exact_sum *sum) {
 typedef enum tr_exact_sign { TR_EXACT_ADD = 0, TR_EXACT_SUBTRACT = 1 } tr_exact_sign;
 
 /*
-** Adds a REAL if that is quick: it is finite, and the sum has room for it as it is. 1: added. 0: the
-** caller must call tr_exact_sum_add.
+** Adds a REAL if that is quick: it is finite, and the sum has room for it as it is. 1: added. 0:
+** the caller must call tr_exact_sum_add.
 */
 int tr_exact_sum_add_real(tr_exact_sum *sum, double real);
 

@@ -148,18 +148,13 @@ static void a_full_window_overflows_into_digits(void **unused) {
 /* An infinity is no term, even where a term of its exponent would fit. */
 static void quick_is_only_what_is_finite(void **unused) {
   (void)unused;
-  for (int has_digits = 0; has_digits < 2; has_digits++) {
-    tr_exact_sum sum = {0};
-    if (has_digits) add(&sum, DBL_MIN);
-    add(&sum, DBL_MAX);
-    add(&sum, DBL_MAX / 2);
-    assert_int_equal(tr_exact_sum_heap_size(&sum) != 0, has_digits);
-    assert_int_equal(tr_exact_sum_add_real(&sum, -DBL_MAX / 2), 1);
-    assert_int_equal(tr_exact_sum_add_real(&sum, INFINITY), 0);
-    assert_int_equal(tr_exact_sum_add_real(&sum, -INFINITY), 0);
-    assert_true(rounded(&sum) == DBL_MAX && tr_exact_sum_infinities(&sum) == 0);
-    tr_exact_sum_free(&sum);
-  }
+  tr_exact_sum sum = {0};
+  add(&sum, DBL_MAX);
+  assert_int_equal(tr_exact_sum_add_real(&sum, -DBL_MAX / 2), 1);
+  assert_int_equal(tr_exact_sum_add_real(&sum, INFINITY), 0);
+  assert_int_equal(tr_exact_sum_add_real(&sum, -INFINITY), 0);
+  assert_true(rounded(&sum) == DBL_MAX / 2 && tr_exact_sum_infinities(&sum) == 0);
+  assert_int_equal(tr_exact_sum_heap_size(&sum), 0);
 }
 
 int main(void) {
