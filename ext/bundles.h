@@ -96,6 +96,9 @@ int tr_bundle_step(tr_job *job, sqlite3_stmt *stmt, tr_bundle *bundle, tr_error 
 /* Finds the bundle that begins there. 1: `*bundle` is read. 0: there is none. -1: failed. */
 int tr_bundle_find_start(tr_job *job, tr_bytes start, tr_bundle *bundle, tr_error *err);
 
+/* Finds the bundle of exactly that range: 1, 0, -1. */
+int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err);
+
 /*
 ** Finds the range that was never counted, which is the last one. There always is one. If it cannot
 ** be read, other bundles that were not found may exist as well, so that is an error. TR_HOST,
@@ -117,9 +120,6 @@ tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bun
 */
 tr_code tr_job_check_states(tr_job *job, tr_error *err);
 
-/* Finds the bundle of exactly that range: 1, 0, -1. */
-int tr_bundle_find(tr_job *job, const tr_byte_key_range *range, tr_bundle *bundle, tr_error *err);
-
 /*
 ** The rowids that a bundle of rowids can contain: `*least` to `*greatest`. 0: there is none between
 ** its bounds.
@@ -134,51 +134,6 @@ void tr_bundle_count(int64_t *counter);
 
 /* Makes it a bundle that nobody holds. */
 void tr_bundle_let_go(tr_bundle *bundle);
-
-/*
-** Appends the restriction of the bundle, with the number of its claim. The first claim has number
-** 1.
-**
-** If the claim is part of the caller's transaction, it may be rolled back after its text is known,
-** and the count with it. So its number then also contains the lease, which no other claim ever has.
-*/
-tr_code tr_bundle_restriction(const tr_bundle *bundle, const tr_job_transaction *transaction,
-                              tr_buffer *text, tr_error *err);
-
-/* --- What a call names -------------------------------------------------------------------- */
-
-/*
-** Reads the argument `bundle` of a function. The caller frees the restriction. TR_INVALID_ARGUMENT:
-** it is not a restriction.
-*/
-tr_code tr_bundle_argument(const char *function, sqlite3_value *value, tr_restriction *restriction,
-                           tr_error *err);
-
-typedef struct tr_bundle_call {
-  const char *function;
-  tr_restriction *bundle;
-  const tr_bytes *worker; /* NULL: whoever claimed on this connection */
-  tr_bundle *rest;        /* if not NULL, the last bundle is read into it (tr_bundle_find_last) */
-} tr_bundle_call;
-
-/*
-** Finds the claimed bundle that the call names, if it is the caller's. TR_INVALID_STATE: there is
-** no such bundle, it is not claimed, or another has claimed it since; or the source has another key
-** (tr_job_need_keys).
-*/
-tr_code tr_bundle_find_own(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
-                           tr_error *err);
-
-/* Finds the bundle that the call names, in any state. TR_INVALID_STATE: there is none. */
-tr_code tr_bundle_find_any(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
-                           tr_error *err);
-
-/*
-** Finds the failed bundle that the call names. TR_INVALID_STATE: there is none, or it has not
-** failed.
-*/
-tr_code tr_bundle_find_failed(tr_job *job, const tr_bundle_call *call, tr_bundle *bundle,
-                              tr_error *err);
 
 /* --- What can be done with them (each between tr_job_begin and tr_job_end) ----------------- */
 

@@ -6,7 +6,8 @@
 **   job.c              open jobs and their statements
 **   job_transaction.c  the transaction of a call
 **   job_source.c       the table that a job goes through
-**   bundles.c          rows of the bundle table: reading, writing, finding one by its restriction
+**   bundles.c          rows of the bundle table: reading, writing, finding
+**   bundle_call.c      the bundle that a call names, and whether it is the caller's
 **   job_claim.c        claiming and carving
 **   job_walk.c         looking at the keys of a range
 **   job_end.c          done, heartbeat, release, fail, retry

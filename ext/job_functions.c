@@ -20,7 +20,7 @@
 */
 #include "job_functions.h"
 
-#include "bundles.h"
+#include "bundle_call.h"
 #include "range/restriction.h"
 
 enum { DEFAULT_MAX_KEYS = 1000, DEFAULT_LEASE_SECONDS = 60 };

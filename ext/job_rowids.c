@@ -14,7 +14,7 @@
 */
 #include "job_rowids.h"
 
-#include "bundles.h"
+#include "bundle_call.h"
 #include "key_record.h"
 
 static const char function[] = "job_rowids";
