@@ -1,5 +1,5 @@
 /*
-** Rows of the bundle table: reading and writing them, and finding one by its place among the others.
+** Rows of the bundle table: reading them, writing them, and finding one by its place among others.
 **
 ** A row is always read as a whole, changed in memory and written as a whole. So there is one way to
 ** read and one to write, whatever happens to a bundle. Rows that change together (a cut) are

@@ -15,8 +15,8 @@
 **   job_retry(job [, bundle])                -> how many failed bundles are pending again
 **   job_rescan(job)                          -> how many keys are pending again
 **
-** All are DIRECTONLY. The table `bundle_calls` has those about one bundle that the caller holds;
-** on_bundle does what they share.
+** All are DIRECTONLY. The table `bundle_functions` has those about one bundle that the caller
+** holds; on_bundle does what they share.
 */
 #include "job_functions.h"
 
@@ -194,7 +194,7 @@ typedef struct bundle_argument {
   tr_bytes message;
 } bundle_argument;
 
-typedef struct bundle_call {
+typedef struct bundle_function {
   const char *name;
   const char *usage;
   int least; /* least number of arguments */
@@ -202,7 +202,7 @@ typedef struct bundle_call {
   tr_code (*read)(sqlite3_value *value, bundle_argument *given, tr_error *err); /* or NULL */
   tr_code (*call)(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
                   const bundle_argument *given, sqlite3_context *context, tr_error *err);
-} bundle_call;
+} bundle_function;
 
 static tr_code call_done(tr_job *job, const tr_job_transaction *transaction, tr_bundle *bundle,
                          const bundle_argument *given, sqlite3_context *context, tr_error *err) {
@@ -244,7 +244,7 @@ static tr_code call_fail(tr_job *job, const tr_job_transaction *transaction, tr_
   return TR_OK;
 }
 
-static const bundle_call bundle_calls[] = {
+static const bundle_function bundle_functions[] = {
     {"job_done", "job, bundle [, worker]", 2, 2, NULL, call_done},
     {"job_heartbeat", "job, bundle [, seconds [, worker]]", 2, 3, read_seconds, call_heartbeat},
     {"job_release", "job, bundle [, worker]", 2, 2, NULL, call_release},
@@ -252,7 +252,7 @@ static const bundle_call bundle_calls[] = {
 };
 
 /* Does what the call is for, and ends its transaction. */
-static tr_code run_on_bundle(const bundle_call *f, tr_job *job,
+static tr_code run_on_bundle(const bundle_function *f, tr_job *job,
                              const tr_job_transaction *transaction, const tr_bundle_call *named,
                              const bundle_argument *given, sqlite3_context *context,
                              tr_error *err) {
@@ -264,7 +264,7 @@ static tr_code run_on_bundle(const bundle_call *f, tr_job *job,
 }
 
 static void on_bundle(sqlite3_context *context, int argc, sqlite3_value **argv) {
-  const bundle_call *f = tr_function_data(context);
+  const bundle_function *f = tr_function_data(context);
   tr_error err;
   tr_restriction restriction = {0};
   tr_bytes worker;
@@ -403,13 +403,14 @@ int tr_register_job_functions(tr_host *host) {
       {.name = "job_retry", .argument_count = -1, .flags = TR_DIRECT, .call = job_retry},
       {.name = "job_rescan", .argument_count = 1, .flags = TR_DIRECT, .call = job_rescan},
   };
+  const size_t about_bundles = sizeof bundle_functions / sizeof bundle_functions[0];
   int rc = tr_host_register_functions(host, functions, sizeof functions / sizeof functions[0]);
-  for (size_t i = 0; i < sizeof bundle_calls / sizeof bundle_calls[0] && rc == SQLITE_OK; i++) {
-    tr_function function = {.name = bundle_calls[i].name,
+  for (size_t i = 0; i < about_bundles && rc == SQLITE_OK; i++) {
+    tr_function function = {.name = bundle_functions[i].name,
                             .argument_count = -1,
                             .flags = TR_DIRECT,
                             .call = on_bundle,
-                            .data = &bundle_calls[i]};
+                            .data = &bundle_functions[i]};
     rc = tr_host_register_functions(host, &function, 1);
   }
   return rc;
