@@ -19,6 +19,7 @@
 #include "host/in_lists.h"
 #include "host/key_constraints.h"
 #include "host/schema_freshness.h"
+#include "host/source_estimate.h"
 #include "parallel_group.h"
 #include "surfaces.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "group_by_fields_conditions.h"
+#include "host/source_change.h"
 #include "host/source_writes.h"
 #include "parallel_group.h"
 

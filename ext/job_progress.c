@@ -20,6 +20,7 @@
 
 #include "base/argument.h"
 #include "bundles.h"
+#include "host/source_estimate.h"
 #include "job_walk.h"
 
 enum { COUNT_AT_MOST = 20000, BAR_CELLS = 20 };

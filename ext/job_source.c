@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "host/source_change.h"
 #include "range/byte_key.h"
 
 void tr_job_forget_source(tr_job *job) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/interrupt.h"
+#include "host/source_estimate.h"
 #include "run_report.h"
 
 /* A smaller table is read before a second thread has even begun. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "group_by_fields_run.h"
+#include "host/source_change.h"
 #include "range/byte_key.h"
 
 /* How many values a key has. */

@@ -17,6 +17,7 @@
 
 #include "host/hidden_arguments.h"
 #include "host/in_lists.h"
+#include "host/source_estimate.h"
 #include "host/stored_expression.h"
 
 static const char *const words[TR_OPERATORS] = {

@@ -327,8 +327,8 @@ sqlite3_str *tr_source_version_sql(const tr_source_table *source, sqlite3 *db) {
   return sql;
 }
 
-static tr_code read_schema_version(const tr_source_table *source, sqlite3 *db, int64_t *version,
-                                   tr_error *err) {
+tr_code tr_source_table_read_version(const tr_source_table *source, sqlite3 *db, int64_t *version,
+                                     tr_error *err) {
   sqlite3_stmt *stmt;
   tr_code code = tr_sql_prepare(db, tr_source_version_sql(source, db), &stmt, err);
   if (code != TR_OK) return code;
@@ -382,7 +382,7 @@ tr_code tr_source_table_read(tr_source_table *source, sqlite3 *db, const char *f
                  : entry.is_virtual ? TR_SOURCE_VIRTUAL
                                     : TR_SOURCE_ROWID_TABLE;
   source->file = file_of(source, db);
-  code = read_schema_version(source, db, &source->schema_version, err);
+  code = tr_source_table_read_version(source, db, &source->schema_version, err);
   if (code == TR_OK) code = read_encoding(source, db, err);
   if (code == TR_OK) code = read_columns(source, db, err);
   if (code == TR_OK && source->kind == TR_SOURCE_ROWID_TABLE) code = read_rowid(source, db, err);
@@ -440,105 +440,6 @@ int tr_is_rowid_name(const char *name) {
   return 0;
 }
 
-/* --- Whether it still is what it was ------------------------------------------------------ */
-
-/* 1 if every column of `then` is in `now`, unchanged and in the same place. */
-static int has_same_columns(const tr_source_table *then, const tr_source_table *now,
-                            const char *function, tr_error *err) {
-  for (int i = 0; i < then->column_count; i++) {
-    const tr_source_column *old = &then->columns[i];
-    const tr_source_column *new = i < now->column_count ? &now->columns[i] : NULL;
-    if (new == NULL || sqlite3_stricmp(old->name, new->name) != 0) {
-      tr_error_set(err, TR_INVALID_STATE,
-                   "%s: table %s has changed: it has no column %s where it was", function,
-                   then->name, old->name);
-      return 0;
-    }
-    if (sqlite3_stricmp(old->type, new->type) != 0 || old->affinity != new->affinity ||
-        sqlite3_stricmp(old->collation, new->collation) != 0) {
-      tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: column %s has another type",
-                   function, then->name, old->name);
-      return 0;
-    }
-  }
-  return 1;
-}
-
-/*
-** Whether the rowid still has the name that was found for it. A column of that name may have been
-** added, or the alias may be gone.
-*/
-static int has_same_rowid(const tr_source_table *then, const tr_source_table *now,
-                          const char *function, tr_error *err) {
-  if (then->rowid_name == NULL ||
-      (now->rowid_name != NULL && sqlite3_stricmp(then->rowid_name, now->rowid_name) == 0)) {
-    return 1;
-  }
-  tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: %s is no longer its rowid",
-               function, then->name, then->rowid_name);
-  return 0;
-}
-
-static int has_same_key(const tr_source_table *then, tr_source_table *now, sqlite3 *db,
-                        const char *function, tr_error *err) {
-  if (then->key.form == TR_KEY_NONE) return 1;
-  tr_argument items[TR_KEY_COLUMNS_MAX];
-  tr_argument_list columns = {items, then->key.column_count};
-  for (int i = 0; i < columns.count; i++) {
-    char *name = then->columns[then->key.columns[i]].name;
-    items[i] = (tr_argument){.text = name, .name = name};
-  }
-  tr_error reason = {0};
-  tr_code code = tr_source_table_set_key(now, db, function, &columns, &reason);
-  if (code == TR_OK && now->key.has_null_breaker == then->key.has_null_breaker) return 1;
-  if (code == TR_NO_MEMORY || code == TR_INTERRUPTED || code == TR_HOST) {
-    if (err != NULL) *err = reason;
-    return -1;
-  }
-  tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: its key is no longer one%s%s",
-               function, then->name, code == TR_OK ? "" : ": ", reason.message);
-  return 0;
-}
-
-int tr_source_table_is_as_before(const tr_source_table *then, const tr_source_table *now,
-                                 const char *function, tr_error *err) {
-  if (now->kind != then->kind) {
-    tr_error_set(err, TR_INVALID_STATE, "%s: table %s has changed: it is another kind of table",
-                 function, then->name);
-    return 0;
-  }
-  return has_same_columns(then, now, function, err) && has_same_rowid(then, now, function, err);
-}
-
-int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char *function,
-                               tr_error *err) {
-  tr_error reason = {0};
-  int64_t version = 0;
-  tr_code code = read_schema_version(source, db, &version, &reason);
-  if (code == TR_OK && tr_source_table_has_version(source, db, version)) return 1;
-  tr_source_table now = {0};
-  if (code == TR_OK) {
-    code = tr_source_table_read(&now, db, function, source->schema, source->name, &reason);
-  }
-  int is_current = -1;
-  if (code == TR_INVALID_ARGUMENT) {
-    tr_error_set(err, TR_INVALID_STATE, "%s: table %s.%s is gone", function, source->schema,
-                 source->name);
-    is_current = 0;
-  } else if (code != TR_OK) {
-    if (err != NULL) *err = reason;
-  } else {
-    is_current = tr_source_table_is_as_before(source, &now, function, err);
-    if (is_current == 1) is_current = has_same_key(source, &now, db, function, err);
-  }
-  if (is_current == 1) {
-    source->schema_version = version;
-    source->file = now.file;
-  }
-  tr_source_table_free(&now);
-  return is_current;
-}
-
 int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db) {
   if (source->kind != TR_SOURCE_VIEW) return 0;
   sqlite3_str *sql = sqlite3_str_new(db);
@@ -555,73 +456,7 @@ int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db) {
   return is_compound;
 }
 
-/* --- Estimates and SQL -------------------------------------------------------------------- */
-
-/* The integer in the first row of `sql`, or -1. */
-static int64_t ask_integer(sqlite3 *db, sqlite3_str *sql, const char *parameter) {
-  sqlite3_stmt *stmt;
-  int64_t integer = -1;
-  if (tr_sql_prepare(db, sql, &stmt, NULL) != TR_OK) return -1;
-  if (parameter != NULL && sqlite3_bind_text(stmt, 1, parameter, -1, SQLITE_TRANSIENT) != 0) {
-    sqlite3_finalize(stmt);
-    return -1;
-  }
-  if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
-    integer = sqlite3_column_int64(stmt, 0);
-  }
-  sqlite3_finalize(stmt);
-  return integer;
-}
-
-/* The number of rows that ANALYZE found, or -1. It begins a text such as '5000000 12 1'. */
-static int64_t analysed_rows(const tr_source_table *source, sqlite3 *db) {
-  if (sqlite3_table_column_metadata(db, source->schema, "sqlite_stat1", "stat", NULL, NULL, NULL,
-                                    NULL, NULL) != SQLITE_OK) {
-    return -1;
-  }
-  sqlite3_str *sql = sqlite3_str_new(db);
-  sqlite3_str_appendall(sql, "SELECT max(CAST(stat AS INTEGER)) FROM ");
-  tr_sql_append_table(sql, source->schema, "sqlite_stat1");
-  sqlite3_str_appendall(sql, " WHERE tbl = ?1 COLLATE NOCASE");
-  return ask_integer(db, sql, source->name);
-}
-
-/*
-** The least or the greatest rowid, with one descent of the tree. Not both in one statement: an
-** authorizer may have SQLite ignore a SELECT inside another, and then SQLite reads a register that
-** was never set.
-*/
-static int end_rowid(const tr_source_table *source, sqlite3 *db, const char *function,
-                     int64_t *rowid) {
-  sqlite3_stmt *stmt;
-  sqlite3_str *sql = sqlite3_str_new(db);
-  sqlite3_str_appendf(sql, "SELECT %s(", function);
-  tr_source_append_column(source, -1, sql);
-  sqlite3_str_appendall(sql, ") FROM ");
-  tr_sql_append_table(sql, source->schema, source->name);
-  if (tr_sql_prepare(db, sql, &stmt, NULL) != TR_OK) return 0;
-  int is_found = sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_INTEGER;
-  if (is_found) *rowid = sqlite3_column_int64(stmt, 0);
-  sqlite3_finalize(stmt);
-  return is_found;
-}
-
-int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db) {
-  enum { ROWS_PER_PAGE = 50, ROWS_UNKNOWN = 1000000 };
-  int64_t rows = analysed_rows(source, db);
-  if (rows >= 0) return rows;
-  sqlite3_str *sql = sqlite3_str_new(db);
-  sqlite3_str_appendall(sql, "PRAGMA ");
-  tr_sql_append_identifier(sql, source->schema);
-  sqlite3_str_appendall(sql, ".page_count");
-  int64_t pages = ask_integer(db, sql, NULL);
-  rows = pages >= 0 && pages < INT64_MAX / ROWS_PER_PAGE ? pages * ROWS_PER_PAGE : ROWS_UNKNOWN;
-  if (source->rowid_name == NULL) return rows;
-  int64_t first, last;
-  if (!end_rowid(source, db, "min", &first) || !end_rowid(source, db, "max", &last)) return rows;
-  uint64_t span = (uint64_t)last - (uint64_t)first;
-  return span < (uint64_t)rows ? (int64_t)span + 1 : rows;
-}
+/* --- SQL text ----------------------------------------------------------------------------- */
 
 void tr_source_append_column(const tr_source_table *source, int column, sqlite3_str *sql) {
   tr_sql_append_table(sql, source->name,

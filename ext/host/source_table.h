@@ -93,15 +93,18 @@ typedef struct tr_source_table {
 int tr_source_table_ascends(const tr_source_table *source, sqlite3 *db, tr_error *err);
 
 /*
+** Reads the present version of the table's schema, or returns the SQL for that, for callers that
+** ask often and prepare it. If SQLite gives none, `*version` stays as it is. TR_HOST, TR_NO_MEMORY.
+*/
+tr_code tr_source_table_read_version(const tr_source_table *source, sqlite3 *db, int64_t *version,
+                                     tr_error *err);
+sqlite3_str *tr_source_version_sql(const tr_source_table *source, sqlite3 *db);
+
+/*
 ** 1 if the table's schema is still in the same file and has this version, so that all that was read
 ** about the table is still true. Else 0.
 */
 int tr_source_table_has_version(const tr_source_table *source, sqlite3 *db, int64_t version);
-
-/*
-** The SQL that gives the version of the table's schema, for callers that ask often and prepare it.
-*/
-sqlite3_str *tr_source_version_sql(const tr_source_table *source, sqlite3 *db);
 
 /* Whether there is a table or view of that name. */
 int tr_has_table(sqlite3 *db, const char *schema, const char *name);
@@ -146,31 +149,10 @@ int tr_source_table_find_column(const tr_source_table *source, const char *name)
 int tr_is_rowid_name(const char *name);
 
 /*
-** Whether the table is still as it was read. 1: yes. 0: it is gone, or was changed in a way that
-** matters, which `err` names. -1: failed. While the schema's version is the same, that is all that
-** is read.
-*/
-int tr_source_table_is_current(tr_source_table *source, sqlite3 *db, const char *function,
-                               tr_error *err);
-
-/*
-** The same for a table that was read again into `now`, without running a statement. It does not
-** check that the key still is one. 1, or 0 with the change in `err`.
-*/
-int tr_source_table_is_as_before(const tr_source_table *then, const tr_source_table *now,
-                                 const char *function, tr_error *err);
-
-/*
 ** Whether the source is a view that is a compound SELECT (UNION and the like), or may be one. In
 ** such a view SQLite compares the values of each SELECT by the affinities that they have in it.
 */
 int tr_source_table_is_compound(const tr_source_table *source, sqlite3 *db);
-
-/*
-** A rough number of rows: from sqlite_stat1 if ANALYZE was run, else guessed from the size of the
-** file and the span of the rowids. Never fails.
-*/
-int64_t tr_source_table_estimated_rows(const tr_source_table *source, sqlite3 *db);
 
 /*
 ** Appends `"table"."column"`, or the rowid for -1. A qualified name that is gone is an error; an

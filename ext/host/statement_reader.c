@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "host/key_bytes.h"
+#include "host/source_change.h"
 #include "host/statement_sql.h"
 #include "range/byte_key.h"
 

@@ -1,5 +1,6 @@
 /*
-** host/source_table.h: what is read of a table, and which keys it can have in which form. And
+** host/source_table.h: what is read of a table, and which keys it can have in which form.
+** host/source_estimate.h: how many rows it has, roughly.
 ** host/key_bytes.h: ranges of keys as SQL bounds lose no row of any table. (The property test of
 ** byte_key_scan tests that from the outside.)
 */
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define SQLITE_CORE 1 /* linked in, like the extension under test */
+#include "host/source_estimate.h"
 #include "host/source_table.h"
 
 static sqlite3 *open_tables(void) {
