@@ -1,6 +1,7 @@
 /*
-** The inside of a grouping, for its two files. grouping.c takes rows in and gives groups out.
-** grouping_shared.c has what several groupings share, and joins them.
+** The inside of a grouping, for its three files. grouping.c takes rows in and gives groups out;
+** grouping_parts.c does that for a grouping that is cut into parts. grouping_shared.c has what
+** several groupings share, and joins them.
 */
 #ifndef TR_COMBINE_GROUPING_INSIDE_H
 #define TR_COMBINE_GROUPING_INSIDE_H
@@ -13,6 +14,9 @@
 
 #define TR_PART_BITS 6
 #define TR_PARTS (1 << TR_PART_BITS)
+
+/* Rows of a part that are looked up together. */
+#define TR_ROWS_TOGETHER 64
 
 typedef struct tr_hash_part {
   tr_group_table *table; /* NULL: it is among the shared parts */
@@ -60,8 +64,65 @@ struct tr_grouping {
 };
 
 /*
+** --- rows and parts ----------------------------------------------------------------------------
+*/
+
+/* The rows whose groups are being looked for. */
+typedef struct tr_rows_in_hand {
+  const tr_value *keys;
+  size_t stride;
+  int count;
+} tr_rows_in_hand;
+
+static inline const tr_value *tr_key_in_hand(const tr_rows_in_hand *in_hand, int row) {
+  return in_hand->keys + (size_t)row * in_hand->stride;
+}
+
+/*
+** 1: the key of a row is one integer, and `*word` is its canonical form. 0: it is not, or is
+** longer.
+*/
+static inline int tr_plain_key(const tr_grouping *grouping, const tr_value *key, uint64_t *word) {
+  return grouping->shape.key_count == 1 && key->type == TR_INTEGER &&
+         tr_group_key_of_integer(key->integer, word);
+}
+
+/* The number of the part that a key with this hash belongs to. */
+static inline int tr_part_of(uint32_t hash) {
+  return (int)(hash >> (32 - TR_PART_BITS));
+}
+
+/* The table of a part, for reading only. NULL: the part is empty. */
+static inline const tr_group_table *tr_grouping_part_table(const tr_grouping *grouping,
+                                                           int number) {
+  if (grouping->shared != NULL) return grouping->shared->parts[number].table;
+  return grouping->parts[number].table;
+}
+
+/*
 ** --- grouping.c --------------------------------------------------------------------------------
 */
+
+/*
+** Encodes the keys of all rows in hand from `first` on into grouping->rows. The hashes must still
+** be computed. TR_NO_MEMORY, TR_TOO_BIG.
+*/
+tr_code tr_grouping_encode_rows(tr_grouping *grouping, const tr_rows_in_hand *in_hand, int first,
+                                tr_error *err);
+
+/*
+** --- grouping_parts.c --------------------------------------------------------------------------
+*/
+
+/* Replaces the one table by parts with the same groups. After a failure some groups are missing. */
+tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err);
+
+/*
+** Puts all rows in hand into buffers. From the first key on that is not one word, all keys are
+** encoded. `inputs` are those of the first row.
+*/
+tr_code tr_grouping_add_to_parts(tr_grouping *grouping, const tr_rows_in_hand *in_hand,
+                                 const tr_value *inputs, tr_error *err);
 
 /*
 ** Adds all rows that wait in part `number`. `inputs` is that of any grouping, if no other thread
@@ -69,11 +130,14 @@ struct tr_grouping {
 */
 tr_code tr_grouping_work_off(tr_grouping *grouping, int number, tr_value *inputs, tr_error *err);
 
+/* Adds a group of another table to its part. */
+tr_code tr_grouping_merge_into_part(tr_grouping *grouping, const tr_group *group, tr_error *err);
+
 /* Frees the buffers. No row may wait. */
 void tr_grouping_drop_buffers(tr_grouping *grouping);
 
-/* Replaces the one table by parts with the same groups. After a failure some groups are missing. */
-tr_code tr_grouping_cut(tr_grouping *grouping, tr_error *err);
+/* Frees the parts, but not the shared ones. Does nothing if there are none. */
+void tr_grouping_free_parts(tr_grouping *grouping);
 
 /*
 ** --- grouping_shared.c -------------------------------------------------------------------------
