@@ -121,7 +121,7 @@ static void append_column(const tr_source_table *source, const tr_term *term, sq
   if (term->is_binary && !is_own) sqlite3_str_appendall(sql, " COLLATE BINARY");
 }
 
-/* Whether a value of the list is ambiguous. Each value is then bound twice. */
+/* Whether a value of the list is ambiguous. */
 static int has_ambiguous(const tr_source_table *source, const tr_term *term) {
   for (int i = 0; i < term->value_count; i++) {
     if (is_ambiguous(source, term, i)) return 1;
@@ -129,10 +129,9 @@ static int has_ambiguous(const tr_source_table *source, const tr_term *term) {
   return 0;
 }
 
-int tr_term_parameter_count(const tr_source_table *source, const tr_term *term) {
-  if (!operators[term->op].has_value) return 0;
-  if (term->op != TR_IN) return 1;
-  return has_ambiguous(source, term) ? 2 * term->value_count : term->value_count;
+void tr_term_count_parameters(const tr_source_table *source, tr_term *term) {
+  term->parameter_count = operators[term->op].has_value ? term->value_count : 0;
+  if (term->op == TR_IN && has_ambiguous(source, term)) term->parameter_count *= 2;
 }
 
 tr_value tr_term_parameter(const tr_source_table *source, const tr_term *term, int i) {
@@ -159,7 +158,7 @@ static void append_list(const tr_source_table *source, const tr_term *term, int 
     }
   }
   sqlite3_str_appendall(sql, ")");
-  if (!has_ambiguous(source, term)) return;
+  if (term->parameter_count == term->value_count) return;
   sqlite3_str_appendall(sql, " OR ");
   append_column(source, term, sql);
   sqlite3_str_appendall(sql, " IN (VALUES ");

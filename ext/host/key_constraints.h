@@ -47,6 +47,7 @@ typedef struct tr_term {
   int may_be_of_pattern;  /* for TR_LT: see tr_may_be_of_pattern */
   sqlite3_value **values; /* one, or any number with TR_IN; borrowed */
   int value_count;
+  int parameter_count; /* of its condition; see tr_term_count_parameters */
   int is_too_long; /* a list that SQLite has not enough parameters for: it only narrows the range */
 } tr_term;
 
@@ -72,10 +73,12 @@ int tr_may_be_of_pattern(sqlite3_value *lower, sqlite3_value *upper);
 int tr_constraint_may_be_of_pattern(sqlite3_index_info *info, int i);
 
 /*
-** How many parameters the condition has, and the value that must be bound to parameter `i` of them,
-** counted from 0.
+** Sets how many parameters the condition has. To be called before the condition is appended: a list
+** with an ambiguous value has two for each value.
 */
-int tr_term_parameter_count(const tr_source_table *source, const tr_term *term);
+void tr_term_count_parameters(const tr_source_table *source, tr_term *term);
+
+/* The value that must be bound to parameter `i` of the condition, counted from 0. */
 tr_value tr_term_parameter(const tr_source_table *source, const tr_term *term, int i);
 
 /*

@@ -105,7 +105,7 @@ static char *build_conditions(const tr_scan_table *table, const tr_term *terms, 
     if (terms[i].is_too_long) continue;
     sqlite3_str_appendall(sql, between);
     tr_term_append_condition(&table->source, &terms[i], next, sql);
-    next += tr_term_parameter_count(&table->source, &terms[i]);
+    next += terms[i].parameter_count;
     between = " AND ";
   }
   *parameter_count = next - 1;
@@ -147,8 +147,8 @@ static tr_code ready_reader(tr_scan_cursor *cursor, const char *plan_text, const
   }
   int index = 1;
   for (int i = 0; i < count; i++) {
-    int parameters = terms[i].is_too_long ? 0 : tr_term_parameter_count(&table->source, &terms[i]);
-    for (int j = 0; j < parameters && code == TR_OK; j++) {
+    if (terms[i].is_too_long) continue;
+    for (int j = 0; j < terms[i].parameter_count && code == TR_OK; j++) {
       tr_value value = tr_term_parameter(&table->source, &terms[i], j);
       code = tr_statement_reader_bind(cursor->inner.reader, index++, &value, err);
     }
@@ -306,17 +306,17 @@ static tr_code read_list(sqlite3 *db, sqlite3_value *list, tr_term *term, tr_err
   return has_value < 0 ? err->code : TR_OK;
 }
 
-/* Finds the lists for which a statement has not enough parameters left. */
-static void mark_long_lists(const tr_scan_table *table, scan_arguments *arguments) {
+/* Counts the parameters of all terms, and finds the lists for which a statement has not enough. */
+static void count_parameters(const tr_scan_table *table, scan_arguments *arguments) {
   enum { OF_BOUNDS = 2 * (TR_KEY_COLUMNS_MAX + 1), OF_OTHER_TERMS = TR_SCAN_TERMS_MAX };
   int room = sqlite3_limit(table->db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
   room -= OF_BOUNDS + OF_OTHER_TERMS;
   for (int i = 0; i < arguments->term_count; i++) {
     tr_term *term = &arguments->terms[i];
+    tr_term_count_parameters(&table->source, term);
     if (term->op != TR_IN) continue;
-    int parameters = tr_term_parameter_count(&table->source, term);
-    term->is_too_long = parameters > room;
-    if (!term->is_too_long) room -= parameters;
+    term->is_too_long = term->parameter_count > room;
+    if (!term->is_too_long) room -= term->parameter_count;
   }
 }
 
@@ -403,7 +403,7 @@ static tr_code read_arguments(const tr_scan_table *table, const tr_scan_plan *pl
     }
   }
   if (code == TR_OK) code = drop_terms_of_patterns(table, arguments, err);
-  mark_long_lists(table, arguments);
+  count_parameters(table, arguments);
   if (code == TR_OK) {
     code = tr_terms_range(&table->source, arguments->terms, arguments->term_count,
                           &arguments->range, err);
