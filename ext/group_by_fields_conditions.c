@@ -16,9 +16,10 @@ static void free_values(tr_group_condition *condition) {
   tr_free(condition->values);
 }
 
-void tr_group_conditions_free(tr_group_condition *conditions, int count) {
-  for (int i = 0; i < count; i++) free_values(&conditions[i]);
-  tr_free(conditions);
+void tr_group_conditions_free(tr_group_conditions *conditions) {
+  for (int i = 0; i < conditions->count; i++) free_values(&conditions->items[i]);
+  tr_free(conditions->items);
+  *conditions = (tr_group_conditions){0};
 }
 
 static tr_code append_value(tr_group_condition *condition, sqlite3_value *value, tr_error *err) {
@@ -65,21 +66,20 @@ static int is_to_pass_on(const tr_group_plan *plan, const tr_group_condition *co
 
 /* Reads one condition; `term` is its number in the text of the plan. */
 static tr_code read_condition(sqlite3 *db, const tr_group_plan *plan, long term,
-                              sqlite3_value *value, tr_group_condition *conditions, int *count,
+                              sqlite3_value *value, tr_group_conditions *conditions,
                               tr_error *err) {
-  tr_group_condition *condition = &conditions[*count];
+  tr_group_condition *condition = &conditions->items[conditions->count++];
   *condition =
       (tr_group_condition){.key = (int)(labs(term) / 1000), .op = (int)(labs(term) % 1000)};
   int is_null_test = condition->op == SQLITE_INDEX_CONSTRAINT_ISNULL;
   tr_code code = TR_OK;
-  ++*count;
   if (term < 0)
     code = read_values_of_in(condition, db, value, err);
   else if (!is_null_test)
     code = append_value(condition, value, err);
   if (code == TR_OK && !is_to_pass_on(plan, condition)) {
     free_values(condition);
-    --*count;
+    conditions->count--;
   }
   return code;
 }
@@ -96,26 +96,25 @@ uint64_t tr_group_conditions_equal_keys(const char *text, int argc) {
 }
 
 tr_code tr_group_conditions_read(sqlite3 *db, const tr_group_plan *plan, char *text,
-                                 sqlite3_value **argv, int argc, tr_group_condition **conditions,
-                                 int *count, tr_error *err) {
-  *count = 0;
-  *conditions = tr_malloc(((size_t)argc + 1) * sizeof **conditions);
-  if (*conditions == NULL) return tr_error_no_memory(err);
+                                 sqlite3_value **argv, int argc, tr_group_conditions *conditions,
+                                 tr_error *err) {
+  conditions->count = 0;
+  conditions->items = tr_malloc(((size_t)argc + 1) * sizeof *conditions->items);
+  if (conditions->items == NULL) return tr_error_no_memory(err);
   tr_code code = TR_OK;
   for (int i = 0; i < argc && code == TR_OK; i++) {
-    code = read_condition(db, plan, strtol(text, &text, 10), argv[i], *conditions, count, err);
+    code = read_condition(db, plan, strtol(text, &text, 10), argv[i], conditions, err);
   }
   return code;
 }
 
-int tr_group_conditions_are_same(const tr_group_condition *a, int a_count,
-                                 const tr_group_condition *b, int b_count) {
-  if (a_count != b_count) return 0;
-  for (int i = 0; i < a_count; i++) {
-    if (a[i].key != b[i].key || a[i].op != b[i].op || a[i].value_count != b[i].value_count)
-      return 0;
-    for (int j = 0; j < a[i].value_count; j++) {
-      if (!tr_values_are_same(a[i].values[j], b[i].values[j])) return 0;
+int tr_group_conditions_are_same(const tr_group_conditions *a, const tr_group_conditions *b) {
+  if (a->count != b->count) return 0;
+  for (int i = 0; i < a->count; i++) {
+    const tr_group_condition *x = &a->items[i], *y = &b->items[i];
+    if (x->key != y->key || x->op != y->op || x->value_count != y->value_count) return 0;
+    for (int j = 0; j < x->value_count; j++) {
+      if (!tr_values_are_same(x->values[j], y->values[j])) return 0;
     }
   }
   return 1;

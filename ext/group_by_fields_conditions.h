@@ -12,15 +12,18 @@
 
 /*
 ** Reads the conditions, except those that the scan of the source must not check since it would lose
-** groups. The caller frees `*conditions` in any case. TR_NO_MEMORY. TR_HOST: a list cannot be read.
+** groups. `*conditions` is overwritten; the caller frees it in any case. TR_NO_MEMORY. TR_HOST: a
+** list cannot be read.
 */
 tr_code tr_group_conditions_read(sqlite3 *db, const tr_group_plan *plan, char *text,
-                                 sqlite3_value **argv, int argc, tr_group_condition **conditions,
-                                 int *count, tr_error *err);
+                                 sqlite3_value **argv, int argc, tr_group_conditions *conditions,
+                                 tr_error *err);
+
 /* Whether both ask for the same, value by value. */
-int tr_group_conditions_are_same(const tr_group_condition *a, int a_count,
-                                 const tr_group_condition *b, int b_count);
-void tr_group_conditions_free(tr_group_condition *conditions, int count); /* NULL is fine */
+int tr_group_conditions_are_same(const tr_group_conditions *a, const tr_group_conditions *b);
+
+/* Frees them; afterwards there is none. */
+void tr_group_conditions_free(tr_group_conditions *conditions);
 
 /* The key fields that are compared by =, a bit for each. */
 uint64_t tr_group_conditions_equal_keys(const char *text, int argc);

@@ -58,14 +58,14 @@ static int value_to_find(tr_group_result *result, int field, sqlite3_value *valu
   return !is_number || !(types & BIT(TR_TEXT));
 }
 
-int tr_group_result_find(tr_group_result *result, const tr_group_condition *conditions, int count,
+int tr_group_result_find(tr_group_result *result, const tr_group_conditions *conditions,
                          const tr_group **group, tr_error *err) {
   tr_value key[TR_GROUP_MOST_CONDITIONS];
   int key_count = result->plan->key_count;
   uint64_t has = 0;
   if (key_count == 0 || key_count > TR_GROUP_MOST_CONDITIONS) return 0;
-  for (int i = 0; i < count; i++) {
-    const tr_group_condition *c = &conditions[i];
+  for (int i = 0; i < conditions->count; i++) {
+    const tr_group_condition *c = &conditions->items[i];
     if (c->op != SQLITE_INDEX_CONSTRAINT_EQ || c->value_count != 1) continue;
     if (has >> c->key & 1) continue; /* SQLite compares the other one */
     int is_found = value_to_find(result, c->key, c->values[0], &key[c->key], err);

@@ -85,8 +85,8 @@ int tr_group_register_function(tr_host *host) {
 tr_code tr_group_bind_conditions(sqlite3 *db, sqlite3_stmt *stmt, const tr_group_request *request,
                                  tr_error *err) {
   int parameter = 1, rc = SQLITE_OK;
-  for (int i = 0; i < request->condition_count; i++) {
-    const tr_group_condition *condition = &request->conditions[i];
+  for (int i = 0; i < request->conditions.count; i++) {
+    const tr_group_condition *condition = &request->conditions.items[i];
     for (int j = 0; j < condition->value_count && rc == SQLITE_OK; j++) {
       rc = sqlite3_bind_value(stmt, parameter++, condition->values[j]);
     }

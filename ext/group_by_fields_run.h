@@ -24,10 +24,15 @@ typedef struct tr_group_condition {
   int value_count;
 } tr_group_condition;
 
+/* A row must satisfy all of them. All zero, there is none. */
+typedef struct tr_group_conditions {
+  tr_group_condition *items;
+  int count;
+} tr_group_conditions;
+
 typedef struct tr_group_request {
-  uint64_t outputs; /* bit i: output i is wanted; bit 63: that one and all after it */
-  const tr_group_condition *conditions;
-  int condition_count;
+  uint64_t outputs;               /* bit i: output i is wanted; bit 63: that one and all after it */
+  tr_group_conditions conditions; /* borrowed */
 } tr_group_request;
 
 /* The aggregate function that the inner statement calls. */
@@ -61,7 +66,7 @@ int tr_group_result_next(tr_group_result *result, tr_grouping_cursor *cursor,
 ** 0: they ask for something else, or for a value that cannot be looked up.
 ** -1: as tr_grouping_next.
 */
-int tr_group_result_find(tr_group_result *result, const tr_group_condition *conditions, int count,
+int tr_group_result_find(tr_group_result *result, const tr_group_conditions *conditions,
                          const tr_group **group, tr_error *err);
 
 /* The value of key field `key` of a group. Its bytes belong to the result. */

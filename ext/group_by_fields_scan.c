@@ -23,9 +23,7 @@ tr_group_scan *tr_group_scan_create(tr_host *host, tr_group_plan *plan) {
 }
 
 static void drop_result(tr_group_scan *scan) {
-  tr_group_conditions_free(scan->conditions, scan->condition_count);
-  scan->conditions = NULL;
-  scan->condition_count = 0;
+  tr_group_conditions_free(&scan->conditions);
   tr_group_result_free(scan->result);
   scan->result = NULL;
   scan->group = NULL;
@@ -75,15 +73,13 @@ static tr_code rewind_groups(tr_group_scan *scan, tr_error *err) {
 /* Begins with a result that has all groups: finds the one that is asked for, or walks all. */
 static tr_code begin_whole(tr_group_scan *scan, char *text, int argc, sqlite3_value **argv,
                            tr_error *err) {
-  tr_group_condition *conditions = NULL;
-  int count = 0, found = 0;
+  tr_group_conditions conditions = {0};
+  int found = 0;
   if (scan->equal_keys == 0) return rewind_groups(scan, err);
   tr_code code = tr_group_conditions_read(tr_host_db(scan->host), scan->plan, text, argv, argc,
-                                          &conditions, &count, err);
-  if (code == TR_OK) {
-    found = tr_group_result_find(scan->result, conditions, count, &scan->group, err);
-  }
-  tr_group_conditions_free(conditions, count);
+                                          &conditions, err);
+  if (code == TR_OK) found = tr_group_result_find(scan->result, &conditions, &scan->group, err);
+  tr_group_conditions_free(&conditions);
   if (code != TR_OK || found < 0) return err->code;
   if (!found) return rewind_groups(scan, err);
   scan->is_one = 1;
@@ -105,15 +101,15 @@ static int is_source_written(tr_group_scan *scan) {
 
 /* Makes the groups that the scan's conditions ask for. */
 static tr_code make_groups(tr_group_scan *scan, tr_error *err) {
-  tr_group_request request = {scan->outputs, scan->conditions, scan->condition_count};
+  tr_group_request request = {scan->outputs, scan->conditions};
   int scanned_whole = 0;
   if (tr_source_table_is_current(&scan->plan->source, tr_host_db(scan->host), TR_GROUP_FUNCTION,
                                  err) != 1) {
     return err->code;
   }
   tr_code code = tr_group_run(scan->host, scan->plan, &request, &scan->result, &scanned_whole, err);
-  scan->is_whole = request.condition_count == 0;
-  scan->was_in_vain = request.condition_count > 0 && scanned_whole;
+  scan->is_whole = request.conditions.count == 0;
+  scan->was_in_vain = request.conditions.count > 0 && scanned_whole;
   return code;
 }
 
@@ -131,25 +127,18 @@ static tr_code begin_created(tr_group_scan *scan, int are_fixed, const char *tex
   if (outputs != scan->outputs) drop_result(scan);
   scan->outputs = outputs;
   if (scan->result != NULL && scan->is_whole) return begin_whole(scan, rest, argc, argv, err);
-  tr_group_condition *conditions = NULL;
-  int count = 0;
+  tr_group_conditions conditions = {0};
   tr_code code = TR_OK;
   if (are_fixed || !is_source_written(scan)) {
     code = tr_group_conditions_read(tr_host_db(scan->host), scan->plan, rest, argv, argc,
-                                    &conditions, &count, err);
+                                    &conditions, err);
   }
-  int is_same =
-      code == TR_OK && scan->result != NULL &&
-      tr_group_conditions_are_same(conditions, count, scan->conditions, scan->condition_count);
-  if (is_same || scan->was_in_vain) {
-    tr_group_conditions_free(conditions, count);
-    conditions = NULL;
-    count = 0;
-  }
+  int is_same = code == TR_OK && scan->result != NULL &&
+                tr_group_conditions_are_same(&conditions, &scan->conditions);
+  if (is_same || scan->was_in_vain) tr_group_conditions_free(&conditions);
   if (is_same) return rewind_groups(scan, err);
   drop_result(scan);
   scan->conditions = conditions;
-  scan->condition_count = count;
   if (code == TR_OK) code = make_groups(scan, err);
   if (code != TR_OK) return code;
   return scan->is_whole ? begin_whole(scan, rest, argc, argv, err) : rewind_groups(scan, err);

@@ -29,9 +29,8 @@ typedef struct tr_group_scan {
   tr_group_plan ad_hoc_plan;
   uint64_t outputs;               /* those that are in the result */
   int is_whole;                   /* the result has all groups, so it serves for any conditions */
-  tr_group_condition *conditions; /* those that the result was made with */
-  int condition_count;
-  int was_in_vain;     /* the last conditions did not save a scan of the whole table */
+  tr_group_conditions conditions; /* those that the result was made with */
+  int was_in_vain;                /* the last conditions did not save a scan of the whole table */
   int is_written;      /* whether the statement writes to the source; -1: not asked yet */
   uint64_t equal_keys; /* key fields that are compared by =, a bit for each */
   tr_grouping_cursor at;

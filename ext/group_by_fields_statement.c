@@ -96,11 +96,11 @@ static void append_condition(sqlite3_str *sql, const tr_group_plan *plan,
 int tr_group_append_conditions(const tr_group_plan *plan, const tr_group_request *request,
                                sqlite3_str *sql) {
   int parameter = 1;
-  if (plan->where != NULL || request->condition_count == 0) {
+  if (plan->where != NULL || request->conditions.count == 0) {
     sqlite3_str_appendall(sql, plan->where != NULL ? plan->where : "1");
   }
-  for (int i = 0; i < request->condition_count; i++) {
-    const tr_group_condition *condition = &request->conditions[i];
+  for (int i = 0; i < request->conditions.count; i++) {
+    const tr_group_condition *condition = &request->conditions.items[i];
     if (i > 0 || plan->where != NULL) sqlite3_str_appendall(sql, " AND ");
     append_condition(sql, plan, condition, &parameter);
   }
@@ -112,7 +112,7 @@ static void append_source(sqlite3_str *sql, const tr_group_plan *plan, const cha
                           const tr_group_request *request) {
   sqlite3_str_appendall(sql, " FROM ");
   tr_sql_append_table(sql, schema, plan->source.name);
-  if (plan->where == NULL && request->condition_count == 0) return;
+  if (plan->where == NULL && request->conditions.count == 0) return;
   sqlite3_str_appendall(sql, " WHERE ");
   tr_group_append_conditions(plan, request, sql);
 }

@@ -128,7 +128,7 @@ static int register_functions(tr_group_worker *worker) {
 /* --- SQL --------------------------------------------------------------------------------- */
 
 static int has_conditions(const tr_parallel_group *job) {
-  return job->plan->where != NULL || job->request->condition_count > 0;
+  return job->plan->where != NULL || job->request->conditions.count > 0;
 }
 
 static void append_conditions(const tr_group_worker *worker, sqlite3_str *sql) {
@@ -143,7 +143,8 @@ static void append_call(const tr_group_worker *worker, const char *function, sql
 
 static int count_condition_values(const tr_group_request *request) {
   int count = 0;
-  for (int i = 0; i < request->condition_count; i++) count += request->conditions[i].value_count;
+  for (int i = 0; i < request->conditions.count; i++)
+    count += request->conditions.items[i].value_count;
   return count;
 }
 
