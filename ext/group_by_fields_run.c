@@ -131,36 +131,40 @@ tr_code tr_group_name_error(tr_error *err, tr_code code) {
   return code;
 }
 
+/* One attempt to run a plan. */
+typedef struct attempt {
+  tr_host *host;
+  const tr_group_plan *plan;
+  const tr_group_request *request;
+  int is_check; /* only find out whether it can be run */
+  int is_alone; /* do not try other threads; they have been refused */
+
+  /* What came out. */
+  int is_refused;    /* other threads cannot run it, but it was laid out for them */
+  int scanned_whole; /* SQLite read the whole table */
+} attempt;
+
 /* Runs on the caller's connection alone. */
-static tr_code run_alone(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run,
-                         const tr_group_request *request, int *scanned_whole, tr_error *err) {
+static tr_code run_alone(attempt *a, sqlite3_stmt *stmt, tr_group_intake *run, tr_error *err) {
   tr_code code = tr_grouping_create(&run->result->shape, &run->result->grouping, err);
   run->grouping = run->result->grouping;
   if (code == TR_OK) code = tr_group_intake_make_batch(run, err);
-  if (code == TR_OK) code = tr_group_bind_conditions(tr_host_db(host), stmt, request, err);
-  if (code == TR_OK) code = fill(host, stmt, run, err);
-  *scanned_whole = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) > 0;
+  if (code == TR_OK) code = tr_group_bind_conditions(tr_host_db(a->host), stmt, a->request, err);
+  if (code == TR_OK) code = fill(a->host, stmt, run, err);
+  a->scanned_whole = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) > 0;
   return code;
 }
 
-/* How a run is done. */
-typedef struct run_way {
-  int is_check;   /* only find out whether it can be run */
-  int is_alone;   /* do not try other threads; they have been refused */
-  int is_refused; /* out: other threads cannot run it, but it was laid out for them */
-} run_way;
-
 /* Runs on several connections and threads, if that is possible. */
-static tr_code run_on_all(tr_host *host, sqlite3_stmt *stmt, tr_group_intake *run,
-                          const tr_group_request *request, int worker_count, run_way *way,
-                          int *scanned_whole, tr_error *err) {
-  tr_parallel_group job = {host, run->result->plan, request, worker_count, run, stmt};
+static tr_code run_on_all(attempt *a, sqlite3_stmt *stmt, tr_group_intake *run, int worker_count,
+                          tr_error *err) {
+  tr_parallel_group job = {a->host, a->plan, a->request, worker_count, run, stmt};
   int is_done = tr_parallel_group_run(&job, &run->result->grouping, err);
   if (is_done < 0) return err->code;
-  way->is_refused = is_done == 0 && worker_count > 1;
-  if (way->is_refused) return TR_OK;
-  if (is_done == 0) return run_alone(host, stmt, run, request, scanned_whole, err);
-  *scanned_whole = 1;
+  a->is_refused = is_done == 0 && worker_count > 1;
+  if (a->is_refused) return TR_OK;
+  if (is_done == 0) return run_alone(a, stmt, run, err);
+  a->scanned_whole = 1;
   if (run->result->shape.key_count > 0) return TR_OK;
   return tr_grouping_ensure_one(run->result->grouping, err);
 }
@@ -178,42 +182,39 @@ static void report(tr_host *host, tr_group_result *result) {
   result->began = run->began;
 }
 
-static tr_code run_once(tr_host *host, tr_group_intake *run, const tr_group_request *request,
-                        run_way *way, int *scanned_whole, tr_error *err) {
+static tr_code prepare_and_run(attempt *a, tr_group_intake *run, tr_error *err) {
+  sqlite3 *db = tr_host_db(a->host);
   sqlite3_stmt *stmt = NULL;
   int worker_count = 0;
-  if (!way->is_check && !way->is_alone) {
-    worker_count = tr_parallel_group_workers(host, run->result->plan, err);
+  if (!a->is_check && !a->is_alone) {
+    worker_count = tr_parallel_group_workers(a->host, a->plan, err);
   }
   if (worker_count < 0) return err->code;
-  tr_code code = tr_group_intake_lay_out(run, request, worker_count > 1, err);
-  run->result->shape.reserve = state_of(host)->reserve;
+  tr_code code = tr_group_intake_lay_out(run, a->request, worker_count > 1, err);
+  run->result->shape.reserve = state_of(a->host)->reserve;
   if (code == TR_OK) {
-    code = tr_group_intake_prepare(run, tr_host_db(host), run->result->plan->source.schema, request,
-                                   &stmt, err);
-    if (code != TR_OK) code = tr_group_name_wrong_part(run->result->plan, tr_host_db(host), err);
+    code = tr_group_intake_prepare(run, db, a->plan->source.schema, a->request, &stmt, err);
+    if (code != TR_OK) code = tr_group_name_wrong_part(a->plan, db, err);
   }
   if (code == TR_OK && worker_count > 0) {
-    code = run_on_all(host, stmt, run, request, worker_count, way, scanned_whole, err);
-  } else if (code == TR_OK && !way->is_check) {
-    code = run_alone(host, stmt, run, request, scanned_whole, err);
+    code = run_on_all(a, stmt, run, worker_count, err);
+  } else if (code == TR_OK && !a->is_check) {
+    code = run_alone(a, stmt, run, err);
   }
   sqlite3_finalize(stmt);
-  if (code == TR_OK && !way->is_check && !way->is_refused) report(host, run->result);
+  if (code == TR_OK && !a->is_check && !a->is_refused) report(a->host, run->result);
   return tr_group_name_error(err, code);
 }
 
-static tr_code run_one_way(tr_host *host, const tr_group_plan *plan,
-                           const tr_group_request *request, run_way *way, tr_group_result **result,
-                           int *scanned_whole, tr_error *err) {
+static tr_code run_once(attempt *a, tr_group_result **result, tr_error *err) {
   tr_group_intake run = {0};
   *result = tr_group_zeros(0, sizeof **result);
   if (*result == NULL) return tr_error_no_memory(err);
-  tr_code code = tr_group_intake_init(&run, plan, *result);
+  tr_code code = tr_group_intake_init(&run, a->plan, *result);
   if (code != TR_OK) tr_error_no_memory(err);
-  if (code == TR_OK) code = run_once(host, &run, request, way, scanned_whole, err);
+  if (code == TR_OK) code = prepare_and_run(a, &run, err);
   tr_group_intake_release(&run);
-  if (code != TR_OK || way->is_check || way->is_refused) {
+  if (code != TR_OK || a->is_check || a->is_refused) {
     tr_group_result_free(*result);
     *result = NULL;
   }
@@ -225,24 +226,21 @@ static tr_code run_one_way(tr_host *host, const tr_group_plan *plan,
 ** rows that come in SQLite's order. So if other threads cannot run the plan after all, it is laid
 ** out again.
 */
-static tr_code run_plan(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
-                        int is_check, tr_group_result **result, int *scanned_whole, tr_error *err) {
-  run_way way = {.is_check = is_check};
-  tr_code code = run_one_way(host, plan, request, &way, result, scanned_whole, err);
-  if (code != TR_OK || !way.is_refused) return code;
-  way = (run_way){.is_alone = 1};
-  return run_one_way(host, plan, request, &way, result, scanned_whole, err);
-}
-
 tr_code tr_group_run(tr_host *host, const tr_group_plan *plan, const tr_group_request *request,
                      tr_group_result **result, int *scanned_whole, tr_error *err) {
-  return run_plan(host, plan, request, 0, result, scanned_whole, err);
+  attempt first = {.host = host, .plan = plan, .request = request};
+  attempt second = {.host = host, .plan = plan, .request = request, .is_alone = 1};
+  tr_code code = run_once(&first, result, err);
+  if (code == TR_OK && first.is_refused) code = run_once(&second, result, err);
+  *scanned_whole = first.scanned_whole || second.scanned_whole;
+  return code;
 }
 
 tr_code tr_group_check(tr_host *host, const tr_group_plan *plan, tr_error *err) {
   tr_group_result *none;
   tr_group_request request = {.outputs = UINT64_MAX};
-  return run_plan(host, plan, &request, 1, &none, NULL, err);
+  attempt check = {.host = host, .plan = plan, .request = &request, .is_check = 1};
+  return run_once(&check, &none, err);
 }
 
 /* --- the result -------------------------------------------------------------------------- */
