@@ -17,6 +17,13 @@
 
 #include "range/byte_key.h"
 
+/* A range that is being divided into segments. */
+typedef struct division {
+  const tr_source_table *source;
+  tr_key_segments *segments;
+  tr_buffer scratch; /* for values that are read */
+} division;
+
 /* --- One bound ---------------------------------------------------------------------------- */
 
 static void clear_bound(tr_sql_bound *bound) {
@@ -98,11 +105,12 @@ static int take_behind_mark(tr_bytes *bytes, tr_buffer *scratch, tr_error *err) 
 ** Reads byte_key's encoding into a bound on the key's columns from `from` on. If there are no
 ** bytes, there is no bound.
 */
-static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes bytes, int is_lower,
-                           tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
+static tr_code bound_tuple(division *d, int from, tr_bytes bytes, int is_lower, tr_sql_bound *bound,
+                           tr_error *err) {
+  const tr_source_table *source = d->source;
   clear_bound(bound);
   if (bytes.size == 0) return TR_OK;
-  int is_behind = take_behind_mark(&bytes, scratch, err);
+  int is_behind = take_behind_mark(&bytes, &d->scratch, err);
   if (is_behind < 0) return TR_NO_MEMORY;
   size_t offset = 0;
   for (int i = from; offset < bytes.size && bound->is_exact; i++) {
@@ -112,7 +120,7 @@ static tr_code bound_tuple(const tr_source_table *source, int from, tr_bytes byt
       break;
     }
     tr_value low, high;
-    int kind = tr_byte_key_next_bounds(bytes, &offset, &low, &high, scratch, err);
+    int kind = tr_byte_key_next_bounds(bytes, &offset, &low, &high, &d->scratch, err);
     if (kind < 0) return TR_NO_MEMORY;
     const tr_value *value = is_lower ? &low : &high;
     int can_add = kind < 3 && compares_as_key(source, i, value) &&
@@ -149,17 +157,17 @@ static tr_code bound_between(const char *text, int is_lower, tr_sql_bound *bound
 ** value that never stands there, because its own bytes are its key. Then the bound lies between the
 ** keys with the escape and the plain ones.
 */
-static tr_code bound_escape(uint8_t escape, tr_bytes bytes, int is_lower, tr_sql_bound *bound,
-                            tr_buffer *scratch, tr_error *err) {
+static tr_code bound_escape(division *d, uint8_t escape, tr_bytes bytes, int is_lower,
+                            tr_sql_bound *bound, tr_error *err) {
   static const char behind_low[] = "\x01";
   static const char before_high[] = "\xff";
   const char *edge = escape == 0x00 ? behind_low : before_high;
   clear_bound(bound);
-  int is_behind = take_behind_mark(&bytes, scratch, err);
+  int is_behind = take_behind_mark(&bytes, &d->scratch, err);
   tr_value low = tr_value_null(), high = low;
   size_t offset = 0;
   int kind =
-      is_behind < 0 ? -1 : tr_byte_key_next_bounds(bytes, &offset, &low, &high, scratch, err);
+      is_behind < 0 ? -1 : tr_byte_key_next_bounds(bytes, &offset, &low, &high, &d->scratch, err);
   if (kind < 0) return TR_NO_MEMORY;
   const tr_value *value = is_lower ? &low : &high;
   tr_bytes text = value->type == TR_TEXT ? value->bytes : (tr_bytes){0};
@@ -180,20 +188,20 @@ static tr_code bound_escape(uint8_t escape, tr_bytes bytes, int is_lower, tr_sql
   return add_value(bound, value, err);
 }
 
-static tr_code bound_text(tr_bytes bytes, int is_lower, tr_sql_bound *bound, tr_buffer *scratch,
+static tr_code bound_text(division *d, tr_bytes bytes, int is_lower, tr_sql_bound *bound,
                           tr_error *err) {
   uint8_t first = bytes.size > 0 ? bytes.data[0] : 1;
   if (first != 0x00 && first != 0xff) return bound_raw(bytes, TR_TEXT, is_lower, bound, err);
   tr_bytes rest = {bytes.data + 1, bytes.size - 1};
-  return bound_escape(first, rest, is_lower, bound, scratch, err);
+  return bound_escape(d, first, rest, is_lower, bound, err);
 }
 
-static tr_code bound_key(const tr_source_table *source, tr_bytes bytes, int is_lower,
-                         tr_sql_bound *bound, tr_buffer *scratch, tr_error *err) {
-  switch (source->key.form) {
-  case TR_KEY_TEXT: return bound_text(bytes, is_lower, bound, scratch, err);
+static tr_code bound_key(division *d, tr_bytes bytes, int is_lower, tr_sql_bound *bound,
+                         tr_error *err) {
+  switch (d->source->key.form) {
+  case TR_KEY_TEXT: return bound_text(d, bytes, is_lower, bound, err);
   case TR_KEY_BLOB: return bound_raw(bytes, TR_BLOB, is_lower, bound, err);
-  default: return bound_tuple(source, 0, bytes, is_lower, bound, scratch, err);
+  default: return bound_tuple(d, 0, bytes, is_lower, bound, err);
   }
 }
 
@@ -220,18 +228,17 @@ typedef enum null_place { BEFORE_NULLS, AMONG_NULLS, BEHIND_NULLS } null_place;
 ** Sets `*place`, and with AMONG_NULLS `*tail` to what follows the NULL in the bound. Returns 1, or
 ** 0 for TR_NO_MEMORY.
 */
-static int place_of(const tr_source_table *source, tr_bytes bytes, null_place *place,
-                    tr_bytes *tail, tr_buffer *scratch, tr_error *err) {
+static int place_of(division *d, tr_bytes bytes, null_place *place, tr_bytes *tail, tr_error *err) {
   *place = bytes.size == 0 ? BEFORE_NULLS : BEHIND_NULLS;
-  if (bytes.size == 0 || source->key.form == TR_KEY_BLOB) return 1;
+  if (bytes.size == 0 || d->source->key.form == TR_KEY_BLOB) return 1;
   size_t offset = 0;
-  if (source->key.form == TR_KEY_TEXT) {
+  if (d->source->key.form == TR_KEY_TEXT) {
     if (bytes.data[0] != 0x00) return 1;
     bytes = (tr_bytes){bytes.data + 1, bytes.size - 1};
     *place = bytes.size == 0 ? BEFORE_NULLS : BEHIND_NULLS;
   }
   tr_value low, high;
-  int kind = tr_byte_key_next_bounds(bytes, &offset, &low, &high, scratch, err);
+  int kind = tr_byte_key_next_bounds(bytes, &offset, &low, &high, &d->scratch, err);
   if (kind < 0) return 0;
   if ((kind == 1 || kind == 2) && low.type == TR_NULL) {
     *place = kind == 1 ? AMONG_NULLS : BEFORE_NULLS;
@@ -251,48 +258,43 @@ static tr_key_segment *add_segment(tr_key_segments *segments, tr_segment_nulls n
 }
 
 /* Adds the rows whose first column is NULL, from the tail of one bound to the tail of the other. */
-static tr_code add_nulls(const tr_source_table *source, tr_bytes lower, tr_bytes upper,
-                         tr_key_segments *segments, tr_buffer *scratch, tr_error *err) {
-  tr_key_segment *segment = add_segment(segments, TR_NULLS_ONLY, 1);
-  tr_code code = bound_tuple(source, 1, lower, 1, &segment->lower, scratch, err);
-  if (code == TR_OK) code = bound_tuple(source, 1, upper, 0, &segment->upper, scratch, err);
+static tr_code add_nulls(division *d, tr_bytes lower, tr_bytes upper, tr_error *err) {
+  tr_key_segment *segment = add_segment(d->segments, TR_NULLS_ONLY, 1);
+  tr_code code = bound_tuple(d, 1, lower, 1, &segment->lower, err);
+  if (code == TR_OK) code = bound_tuple(d, 1, upper, 0, &segment->upper, err);
   return code;
 }
 
-static tr_code add_rest(const tr_source_table *source, tr_segment_nulls nulls, tr_bytes start,
-                        tr_bytes end, tr_key_segments *segments, tr_buffer *scratch,
+static tr_code add_rest(division *d, tr_segment_nulls nulls, tr_bytes start, tr_bytes end,
                         tr_error *err) {
-  tr_key_segment *segment = add_segment(segments, nulls, 0);
-  tr_code code = bound_key(source, start, 1, &segment->lower, scratch, err);
-  if (code == TR_OK) code = bound_key(source, end, 0, &segment->upper, scratch, err);
+  tr_key_segment *segment = add_segment(d->segments, nulls, 0);
+  tr_code code = bound_key(d, start, 1, &segment->lower, err);
+  if (code == TR_OK) code = bound_key(d, end, 0, &segment->upper, err);
   return code;
 }
 
-static tr_code divide(const tr_source_table *source, tr_bytes start, tr_bytes end,
-                      tr_key_segments *segments, tr_buffer *scratch, tr_error *err) {
+static tr_code divide(division *d, tr_bytes start, tr_bytes end, tr_error *err) {
   const tr_bytes none = {0};
   null_place start_place, end_place = BEHIND_NULLS;
   tr_bytes start_tail = none, end_tail = none;
-  if (!place_of(source, start, &start_place, &start_tail, scratch, err)) return TR_NO_MEMORY;
-  if (end.size > 0 && !place_of(source, end, &end_place, &end_tail, scratch, err)) {
-    return TR_NO_MEMORY;
-  }
+  if (!place_of(d, start, &start_place, &start_tail, err)) return TR_NO_MEMORY;
+  if (end.size > 0 && !place_of(d, end, &end_place, &end_tail, err)) return TR_NO_MEMORY;
   if (end_place == BEFORE_NULLS) return TR_OK;
-  if (!may_be_null(source, 0)) {
+  if (!may_be_null(d->source, 0)) {
     if (end_place == AMONG_NULLS) return TR_OK;
-    return add_rest(source, TR_NULLS_ANY, start, end, segments, scratch, err);
+    return add_rest(d, TR_NULLS_ANY, start, end, err);
   }
   tr_code code = TR_OK;
   if (start_place == BEFORE_NULLS && end.size == 0) {
-    add_segment(segments, TR_NULLS_ANY, 0);
+    add_segment(d->segments, TR_NULLS_ANY, 0);
     return TR_OK;
   }
   if (start_place != BEHIND_NULLS) {
-    code = add_nulls(source, start_tail, end_tail, segments, scratch, err);
+    code = add_nulls(d, start_tail, end_tail, err);
     start = none;
   }
   if (code != TR_OK || end_place == AMONG_NULLS) return code;
-  return add_rest(source, TR_NULLS_NONE, start, end, segments, scratch, err);
+  return add_rest(d, TR_NULLS_NONE, start, end, err);
 }
 
 tr_code tr_key_segments_of_range(const tr_source_table *source, tr_bytes start, tr_bytes end,
@@ -305,9 +307,9 @@ tr_code tr_key_segments_of_range(const tr_source_table *source, tr_bytes start, 
     bound_rowid(end, 0, &segment->upper);
     return TR_OK;
   }
-  tr_buffer scratch = {0};
-  tr_code code = divide(source, start, end, segments, &scratch, err);
-  tr_buffer_free(&scratch);
+  division d = {.source = source, .segments = segments};
+  tr_code code = divide(&d, start, end, err);
+  tr_buffer_free(&d.scratch);
   return code;
 }
 
