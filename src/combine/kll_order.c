@@ -172,6 +172,7 @@ void tr_kll_sort(const tr_kll *kll, tr_kll_item *items, size_t count, tr_kll_ite
 /* Works from the highest item down, so that no item of the level is overwritten. */
 void tr_kll_merge_into_level(const tr_kll *kll, tr_kll_level *level, const tr_kll_item *run,
                              size_t stride, size_t count) {
+  if (count == 0) return; /* both may be at NULL */
   tr_kll_item *old = level->items + level->count, *to = old + count;
   const tr_kll_item *from = run + stride * count;
   level->count += (uint32_t)count;

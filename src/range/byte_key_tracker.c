@@ -80,6 +80,7 @@ static size_t shared_words(tr_bytes a, tr_bytes b) {
 }
 
 static tr_bytes behind(tr_bytes key, size_t skipped) {
+  if (skipped == 0) return key; /* the empty key may be at NULL */
   return (tr_bytes){key.data + skipped, key.size - skipped};
 }
 

@@ -1,6 +1,6 @@
 /*
 ** Keys in tests, written in hexadecimal. A key that hex() returns is valid until the sixteenth
-** following call.
+** following call. The empty key is at NULL, where SQLite has its empty BLOB.
 */
 #ifndef TR_TEST_HEX_H
 #define TR_TEST_HEX_H
@@ -21,7 +21,7 @@ static inline tr_bytes hex(const char *digits) {
     char byte[3] = {digits[2 * i], digits[2 * i + 1], '\0'};
     key[i] = (uint8_t)strtol(byte, NULL, 16);
   }
-  return (tr_bytes){key, size};
+  return (tr_bytes){size > 0 ? key : NULL, size};
 }
 
 /* 1 if the restriction is [start, end), both in hexadecimal. */
