@@ -129,10 +129,8 @@ static tr_code check_owner(const tr_job *job, const tr_bundle_call *call, const 
 */
 static int find_with_rest(tr_job *job, const tr_byte_key_range *range, tr_bundle *rest,
                           tr_bundle *bundle, tr_error *err) {
-  int is_found;
-  tr_code code =
-      tr_bundle_find_last(job, rest, tr_buffer_bytes(&range->start), bundle, &is_found, err);
-  if (code != TR_OK) return -1;
+  int is_found = tr_bundle_find_last(job, rest, tr_buffer_bytes(&range->start), bundle, err);
+  if (is_found < 0) return -1;
   if (!is_found) return tr_bundle_find(job, range, bundle, err);
   return tr_bytes_compare(tr_buffer_bytes(&bundle->end), tr_buffer_bytes(&range->end)) == 0;
 }

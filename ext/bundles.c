@@ -395,22 +395,24 @@ static tr_code step_to_rest(tr_job *job, sqlite3_stmt **stmt, tr_bundle *rest, t
 }
 
 /*
-** Steps on to the bundle before `rest`, and checks that it ends where that begins. If it begins at
-** `start`, and `before` is not NULL, it is read.
+** Steps on to the bundle before `rest`, and checks that it ends where that begins. 1: it begins at
+** `start`, and is read into `*before`. 0: it does not, or `before` is NULL. -1: failed.
 */
-static tr_code step_before_rest(tr_job *job, sqlite3_stmt *stmt, const tr_bundle *rest,
-                                tr_bytes start, tr_bundle *before, int *is_before, tr_error *err) {
-  tr_error reason;
+static int step_before_rest(tr_job *job, sqlite3_stmt *stmt, const tr_bundle *rest, tr_bytes start,
+                            tr_bundle *before, tr_error *err) {
   tr_bytes bound = tr_buffer_bytes(&rest->start);
-  int has_row = tr_job_step(job, stmt, &reason);
-  if (has_row < 0) {
-    if (err != NULL) *err = reason;
-    return reason.code;
+  int has_row = tr_job_step(job, stmt, err);
+  if (has_row < 0) return -1;
+  int is_bordered =
+      has_row == 1 ? is_border(sqlite3_column_value(stmt, END), bound) : bound.size == 0;
+  if (!is_bordered) {
+    refuse_borders(rest, err);
+    return -1;
   }
-  if (has_row == 0) return bound.size == 0 ? TR_OK : refuse_borders(rest, err);
-  if (!is_border(sqlite3_column_value(stmt, END), bound)) return refuse_borders(rest, err);
-  *is_before = before != NULL && is_border(sqlite3_column_value(stmt, START), start);
-  return *is_before ? tr_bundle_read(stmt, before, err) : TR_OK;
+  int is_before =
+      has_row == 1 && before != NULL && is_border(sqlite3_column_value(stmt, START), start);
+  if (is_before && tr_bundle_read(stmt, before, err) != TR_OK) return -1;
+  return is_before;
 }
 
 tr_code tr_bundle_find_rest(tr_job *job, tr_bundle *rest, tr_error *err) {
@@ -420,14 +422,15 @@ tr_code tr_bundle_find_rest(tr_job *job, tr_bundle *rest, tr_error *err) {
   return code;
 }
 
-tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bundle *before,
-                            int *is_before, tr_error *err) {
+int tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bundle *before,
+                        tr_error *err) {
   sqlite3_stmt *stmt;
-  *is_before = 0;
-  tr_code code = step_to_rest(job, &stmt, rest, err);
-  if (code == TR_OK) code = step_before_rest(job, stmt, rest, start, before, is_before, err);
+  int is_before = -1;
+  if (step_to_rest(job, &stmt, rest, err) == TR_OK) {
+    is_before = step_before_rest(job, stmt, rest, start, before, err);
+  }
   sqlite3_reset(stmt);
-  return code;
+  return is_before;
 }
 
 tr_code tr_job_check_states(tr_job *job, tr_error *err) {

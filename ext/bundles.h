@@ -108,11 +108,11 @@ tr_code tr_bundle_find_rest(tr_job *job, tr_bundle *rest, tr_error *err);
 
 /*
 ** The same for a range to be claimed from: its borders are checked, as by tr_bundle_check_borders.
-** If the bundle before it begins at `start`, that one is read into `*before`, and `*is_before` is
-** 1. `before` may be NULL.
+** 1: the bundle before it begins at `start`, and is read into `*before`. 0: that one begins
+** elsewhere, or there is none, or `before` is NULL. -1: failed.
 */
-tr_code tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bundle *before,
-                            int *is_before, tr_error *err);
+int tr_bundle_find_last(tr_job *job, tr_bundle *rest, tr_bytes start, tr_bundle *before,
+                        tr_error *err);
 
 /*
 ** Fails if that range cannot be found, or if a bundle has a state that there is not (TR_CORRUPT).

@@ -256,8 +256,7 @@ static int find_fresh(const search *s, tr_bundle *range, tr_error *err) {
   tr_bundle *rest = s->claim->rest;
   if (rest == NULL) {
     const tr_bytes none = {0};
-    int is_before;
-    return tr_bundle_find_last(s->job, range, none, NULL, &is_before, err) == TR_OK ? 1 : -1;
+    return tr_bundle_find_last(s->job, range, none, NULL, err) < 0 ? -1 : 1;
   }
   *range = *rest;
   *rest = (tr_bundle){0};
