@@ -150,13 +150,20 @@ static uint64_t outputs_used(const sqlite3_index_info *info, int key_count) {
   return used;
 }
 
+/* The affinity that all values of a key were stored with. An expression or a view has none. */
+static tr_affinity stored_affinity(const tr_group_plan *plan, int key) {
+  int column = plan->keys[key].column;
+  int is_stored = column >= 0 && plan->source.kind <= TR_SOURCE_WITHOUT_ROWID;
+  return is_stored ? plan->source.columns[column].affinity : TR_AFFINITY_BLOB;
+}
+
 static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   const tr_group_plan *plan = &vtab->plan;
   tr_parallel_group_note(vtab->host, plan->source.schema);
   sqlite3_str *text = sqlite3_str_new(vtab->db);
   sqlite3_str_appendf(text, "%llu", outputs_used(info, plan->key_count));
   int count = 0, equal = 0, are_fixed = 1;
-  uint64_t equal_keys = 0;
+  uint64_t equal_keys = 0; /* those of which at most one value satisfies an = */
   /* With a foreign collation SQLite numbers the groups; other conditions give other numbers. */
   int takes_none = tr_group_plan_has_foreign_collation(plan) ||
                    tr_source_table_is_compound(&plan->source, vtab->db);
@@ -173,7 +180,8 @@ static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
     if (is_in) tr_take_in_list(info, i);
     sqlite3_str_appendf(text, " %s%d", is_in ? "-" : "", c->iColumn * 1000 + c->op);
     if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && !is_in) {
-      equal_keys |= UINT64_C(1) << c->iColumn;
+      tr_affinity affinity = stored_affinity(plan, c->iColumn);
+      if (tr_equals_one_value(info, i, affinity)) equal_keys |= UINT64_C(1) << c->iColumn;
       equal++;
     }
   }

@@ -43,6 +43,12 @@ static int is_numeric(tr_affinity affinity) {
   return affinity >= TR_AFFINITY_NUMERIC;
 }
 
+int tr_equals_one_value(sqlite3_index_info *info, int i, tr_affinity affinity) {
+  sqlite3_value *value = tr_constraint_value(info, i);
+  int type = value == NULL ? SQLITE_NULL : sqlite3_value_type(value);
+  return is_numeric(affinity) || type == SQLITE_TEXT || type == SQLITE_BLOB;
+}
+
 int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op) {
   if (!operators[op].has_value) return 1;
   return is_numeric(affinity_of(source, column)) && (op <= TR_LE || op == TR_IS);

@@ -54,6 +54,13 @@ typedef struct tr_term {
 /* The operator for SQLite's constraint code; TR_OPERATORS if it cannot be passed on. */
 tr_operator tr_operator_of_constraint(int op);
 
+/*
+** For xBestIndex: whether at most one value of a table's column can equal what constraint `i`
+** gives. Beside a number, which several texts may equal, that is so only if the column turns them
+** into numbers. What affinity the other side has is not known here.
+*/
+int tr_equals_one_value(sqlite3_index_info *info, int i, tr_affinity affinity);
+
 /* Whether the condition is true exactly when SQLite's own check is, for any value. */
 int tr_term_is_exact(const tr_source_table *source, int column, tr_operator op);
 

@@ -110,15 +110,6 @@ static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int
   return *is_binary;
 }
 
-/* Whether at most one key can equal the value, whatever affinity its other side has. */
-static int is_certain(const tr_scan_table *table, sqlite3_index_info *info, int i, int source) {
-  if (source < 0 || table->source.columns[source].affinity >= TR_AFFINITY_NUMERIC) return 1;
-  sqlite3_value *value = tr_constraint_value(info, i);
-  if (value == NULL) return 0;
-  int type = sqlite3_value_type(value);
-  return type == SQLITE_TEXT || type == SQLITE_BLOB;
-}
-
 static void note_key_term(key_terms *key, int place, tr_operator op, int certain) {
   uint32_t bit = UINT32_C(1) << place;
   if (op == TR_EQ) key->equal |= bit;
@@ -205,7 +196,9 @@ static void take_column(const tr_scan_table *table, sqlite3_index_info *info, in
   int place = place_in_key(table, source);
   int is_by_bytes = is_binary || sqlite3_stricmp(collation_of(table, source), "BINARY") == 0;
   if (place >= 0 && is_by_bytes && (op <= TR_LE || op == TR_IN)) {
-    note_key_term(key, place, op, is_certain(table, info, i, source));
+    tr_affinity affinity =
+        source < 0 ? TR_AFFINITY_INTEGER : table->source.columns[source].affinity;
+    note_key_term(key, place, op, tr_equals_one_value(info, i, affinity));
   } else {
     note_other_term(key, column < 0 ? NULL : &table->columns[column], op);
   }
@@ -250,8 +243,8 @@ static int is_in_order(const tr_scan_table *table, const sqlite3_index_info *inf
     int source = source_column(table, column);
     int at = place_in_key(table, source);
     if (at < 0 || !is_ordered_by_bytes(table, source)) return 0;
-    if (key->equal & UINT32_C(1) << at) continue;
-    while (place < at && (key->equal & UINT32_C(1) << place)) place++;
+    if (key->certain & UINT32_C(1) << at) continue;
+    while (place < at && (key->certain & UINT32_C(1) << place)) place++;
     if (at != place) return 0;
     place++;
     /* The whole key is unique, so further columns cannot change the order. */

@@ -254,6 +254,65 @@ static void outer_joins_keep_their_rows(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* All rows of a query in their order, as one text. */
+static char *rows_of(sqlite3 *db, const char *sql) {
+  sqlite3_str *rows = sqlite3_str_new(NULL);
+  sqlite3_stmt *stmt = NULL;
+  assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+  while (sqlite3_step(stmt) == SQLITE_ROW) {
+    sqlite3_str_appendchar(rows, 1, '(');
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+      sqlite3_str_appendf(rows, " %s", sqlite3_column_text(stmt, i));
+    }
+    sqlite3_str_appendall(rows, " )");
+  }
+  assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
+  return sqlite3_str_finish(rows);
+}
+
+/*
+** Several texts equal a number: '1', '01', '1.0'. So a column of text that equals something is not
+** constant, and what follows it in the key is not in order.
+*/
+static void several_keys_equal_one_number(void **state) {
+  (void)state;
+  sqlite3 *db = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE o(i INTEGER); INSERT INTO o VALUES (1), (7);"
+                    "CREATE TABLE t(a TEXT, b INT, c, PRIMARY KEY (a, b)) WITHOUT ROWID;"
+                    "INSERT INTO t VALUES ('01', 1, 5), ('01', 2, 6), ('1', 1, 7), ('1', 2, 8),"
+                    " ('1.0', 3, 9);"
+                    "CREATE TABLE u(k, d, UNIQUE (k)); INSERT INTO u VALUES (1, 2), ('1', 3);"
+                    "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t);"
+                    "CREATE VIRTUAL TABLE temp.v USING byte_key_scan(u, key(k));"
+                    "CREATE VIRTUAL TABLE temp.j USING scan_job(t)");
+  static const char *const queries[] = {
+      "SELECT b, count(*) FROM %s WHERE a = CAST('1' AS INTEGER) GROUP BY b",
+      "SELECT b, c FROM %s WHERE a = CAST('1' AS INTEGER) ORDER BY b, c LIMIT 2",
+      "SELECT DISTINCT b FROM %s WHERE a = CAST('1' AS INTEGER)",
+      "SELECT min(b), max(b) FROM %s WHERE a = CAST('1' AS INTEGER)",
+      "SELECT o.i, x.b, count(*) FROM o JOIN %s AS x ON x.a = o.i GROUP BY 1, 2",
+      "SELECT o.i FROM o LEFT JOIN %s AS x ON x.a = o.i AND x.b = 1 ORDER BY 1",
+      "SELECT o.i FROM o LEFT JOIN %s AS x ON x.a = o.i ORDER BY 1",
+  };
+  static const char *const of_u[] = {"SELECT o.i FROM o LEFT JOIN %s AS x ON x.k = o.i ORDER BY 1"};
+  static const char *const pairs[][2] = {{"s", "t"}, {"j", "t"}, {"v", "u"}};
+  for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
+    int is_u = pairs[p][1][0] == 'u';
+    size_t count = is_u ? sizeof of_u / sizeof *of_u : sizeof queries / sizeof *queries;
+    for (size_t i = 0; i < count; i++) {
+      char *sql = sqlite3_mprintf(is_u ? of_u[i] : queries[i], pairs[p][0]);
+      char *native = sqlite3_mprintf(is_u ? of_u[i] : queries[i], pairs[p][1]);
+      char *given = rows_of(db, sql), *expected = rows_of(db, native);
+      if (strcmp(given, expected) != 0) fail_msg("%s: %s instead of %s", sql, given, expected);
+      sqlite3_free(expected);
+      sqlite3_free(given);
+      sqlite3_free(native);
+      sqlite3_free(sql);
+    }
+  }
+  assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* Next to a numeric column: as a row value, in the way that docs/limits.md advises. */
 static void text_is_compared_with_numbers(void **state) {
   (void)state;
@@ -372,6 +431,7 @@ int main(void) {
       cmocka_unit_test(a_table_is_filled_from_itself_by_name),
       cmocka_unit_test(an_inner_loop_meets_no_row_of_its_statement),
       cmocka_unit_test(outer_joins_keep_their_rows),
+      cmocka_unit_test(several_keys_equal_one_number),
       cmocka_unit_test(text_is_compared_with_numbers),
       cmocka_unit_test(patterns_find_what_they_find_in_the_table),
       cmocka_unit_test(the_callers_statement_fails),

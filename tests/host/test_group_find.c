@@ -101,12 +101,17 @@ static void drop_groups(void) {
   database_must(db, "DROP TABLE o; DROP TABLE native");
 }
 
-/* What a join gives, in one text. */
+/*
+** What a join gives, in one text. SQLite leaves out a LEFT JOIN of which no column is shown, if it
+** is told that there is at most one row to join.
+*/
 static char *join_text(const char *groups, const char *condition) {
   char *sql =
-      sqlite3_mprintf("SELECT group_concat(id || ':' || coalesce(c, '-'), ' ') FROM "
-                      "(SELECT n.id, g.c FROM n LEFT JOIN %s AS g ON %s ORDER BY n.id, g.c)",
-                      groups, condition);
+      sqlite3_mprintf("SELECT (SELECT group_concat(id || ':' || coalesce(c, '-'), ' ') FROM "
+                      "(SELECT n.id, g.c FROM n LEFT JOIN %s AS g ON %s ORDER BY n.id, g.c)) || "
+                      "(SELECT group_concat(id, ' ') FROM "
+                      "(SELECT n.id FROM n LEFT JOIN %s AS g ON %s ORDER BY n.id))",
+                      groups, condition, groups, condition);
   char *text = sqlite3_mprintf("%s", database_text(db, sql));
   sqlite3_free(sql);
   return text;
