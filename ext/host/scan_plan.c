@@ -74,6 +74,14 @@ typedef struct key_terms {
   uint32_t certain; /* key columns with an = that only one value of the column can satisfy */
 } key_terms;
 
+/* One call of xBestIndex. */
+typedef struct planning {
+  const tr_scan_table *table;
+  sqlite3_index_info *info;
+  tr_scan_plan plan;
+  key_terms key;
+} planning;
+
 static int hidden_column(const tr_scan_table *table, int column) {
   return column < table->column_count ? -1 : column - table->column_count;
 }
@@ -100,12 +108,11 @@ static const char *collation_of(const tr_scan_table *table, int source) {
 ** Whether the inner statement can make a term's comparison: by the column's own collation, or by
 ** BINARY (`*is_binary`).
 */
-static int can_compare(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
-                       int source, int *is_binary) {
+static int can_compare(const planning *p, int i, tr_operator op, int source, int *is_binary) {
   *is_binary = 0;
   if (op == TR_IS_NULL) return 1;
-  const char *collation = sqlite3_vtab_collation(info, i);
-  if (collation == NULL || sqlite3_stricmp(collation, collation_of(table, source)) == 0) return 1;
+  const char *collation = sqlite3_vtab_collation(p->info, i), *own = collation_of(p->table, source);
+  if (collation == NULL || sqlite3_stricmp(collation, own) == 0) return 1;
   *is_binary = sqlite3_stricmp(collation, "BINARY") == 0;
   return *is_binary;
 }
@@ -131,40 +138,37 @@ static void note_other_term(key_terms *key, const tr_scan_column *column, tr_ope
   }
 }
 
-static void take(tr_scan_plan *plan, sqlite3_index_info *info, int i, int column, tr_operator op,
-                 int is_binary, int omit) {
-  plan->terms[plan->count++] =
-      (tr_scan_plan_term){.column = column, .op = op, .is_binary = is_binary};
-  info->aConstraintUsage[i].argvIndex = plan->count;
-  info->aConstraintUsage[i].omit = (unsigned char)omit;
+/* Has SQLite pass the value of constraint `i`. With `omit` it does not check the term itself. */
+static void take(planning *p, int i, tr_scan_plan_term term, int omit) {
+  p->plan.terms[p->plan.count++] = term;
+  p->info->aConstraintUsage[i].argvIndex = p->plan.count;
+  p->info->aConstraintUsage[i].omit = (unsigned char)omit;
 }
 
 /*
 ** Takes the terms on tracker and restriction. Returns 0 if the value of one is not available in
 ** this order of the join.
 */
-static int take_arguments(const tr_scan_table *table, sqlite3_index_info *info, tr_scan_plan *plan,
-                          key_terms *key) {
-  for (int i = 0; i < info->nConstraint; i++) {
-    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-    int hidden = hidden_column(table, c->iColumn);
+static int take_arguments(planning *p) {
+  for (int i = 0; i < p->info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *c = &p->info->aConstraint[i];
+    int hidden = hidden_column(p->table, c->iColumn);
     if (c->op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
     if (hidden != TR_SCAN_TRACKER && hidden != TR_SCAN_RESTRICTION) continue;
     if (!c->usable) return 0;
-    int *has = hidden == TR_SCAN_TRACKER ? &key->has_tracker : &key->has_restriction;
-    if (!*has) take(plan, info, i, c->iColumn, TR_EQ, 0, 1);
+    int *has = hidden == TR_SCAN_TRACKER ? &p->key.has_tracker : &p->key.has_restriction;
+    if (!*has) take(p, i, (tr_scan_plan_term){.column = c->iColumn, .op = TR_EQ}, 1);
     *has = 1;
   }
   return 1;
 }
 
-static void take_byte_key(sqlite3_index_info *info, int i, tr_operator op, tr_scan_plan *plan,
-                          key_terms *key) {
+static void take_byte_key(planning *p, int i, tr_operator op) {
   if (op == TR_IS) op = TR_EQ; /* no byte key is NULL */
-  if (op > TR_LE || tr_is_in_list(info, i)) return;
-  take(plan, info, i, info->aConstraint[i].iColumn, op, 0, 0);
-  if (op == TR_EQ) key->has_byte_key = 1;
-  if (op != TR_EQ) key->has_byte_key_range = 1;
+  if (op > TR_LE || tr_is_in_list(p->info, i)) return;
+  take(p, i, (tr_scan_plan_term){.column = p->info->aConstraint[i].iColumn, .op = op}, 0);
+  if (op == TR_EQ) p->key.has_byte_key = 1;
+  if (op != TR_EQ) p->key.has_byte_key_range = 1;
 }
 
 /* Whether the column can hold blobs, and a blob can be LIKE a pattern. */
@@ -175,15 +179,16 @@ static int may_hold_blobs(const tr_scan_table *table, int source) {
   return !t->is_strict || t->columns[source].affinity == TR_AFFINITY_BLOB;
 }
 
-static void take_column(const tr_scan_table *table, sqlite3_index_info *info, int i, tr_operator op,
-                        tr_scan_plan *plan, key_terms *key) {
+static void take_column(planning *p, int i, tr_operator op) {
+  const tr_scan_table *table = p->table;
+  sqlite3_index_info *info = p->info;
   int column = info->aConstraint[i].iColumn;
   int source = source_column(table, column);
   int is_binary;
   if (source < 0 && table->source.rowid_name == NULL) return;
   /* On an older host = may be an IN, and the scan would run once for each value of the list. */
-  if (key->has_tracker && op == TR_EQ && !tr_in_lists_are_told()) return;
-  if (!can_compare(table, info, i, op, source, &is_binary)) return;
+  if (p->key.has_tracker && op == TR_EQ && !tr_in_lists_are_told()) return;
+  if (!can_compare(p, i, op, source, &is_binary)) return;
   if (tr_is_in_list(info, i)) {
     tr_take_in_list(info, i);
     op = TR_IN;
@@ -191,30 +196,28 @@ static void take_column(const tr_scan_table *table, sqlite3_index_info *info, in
   int may_be_of_pattern = tr_constraint_may_be_of_pattern(info, i);
   int is_suspect = may_be_of_pattern && may_hold_blobs(table, source);
   int exact = op != TR_IN && !may_be_of_pattern && tr_term_is_exact(&table->source, source, op);
-  take(plan, info, i, column, op, is_binary, exact);
-  plan->terms[plan->count - 1].may_be_of_pattern = is_suspect;
+  take(p, i, (tr_scan_plan_term){column, op, is_binary, is_suspect}, exact);
   int place = place_in_key(table, source);
   int is_by_bytes = is_binary || sqlite3_stricmp(collation_of(table, source), "BINARY") == 0;
   if (place >= 0 && is_by_bytes && (op <= TR_LE || op == TR_IN)) {
     tr_affinity affinity =
         source < 0 ? TR_AFFINITY_INTEGER : table->source.columns[source].affinity;
-    note_key_term(key, place, op, tr_equals_one_value(info, i, affinity));
+    note_key_term(&p->key, place, op, tr_equals_one_value(info, i, affinity));
   } else {
-    note_other_term(key, column < 0 ? NULL : &table->columns[column], op);
+    note_other_term(&p->key, column < 0 ? NULL : &table->columns[column], op);
   }
 }
 
-static void take_terms(const tr_scan_table *table, sqlite3_index_info *info, tr_scan_plan *plan,
-                       key_terms *key) {
-  for (int i = 0; i < info->nConstraint && plan->count < TR_SCAN_TERMS_MAX; i++) {
-    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+static void take_terms(planning *p) {
+  for (int i = 0; i < p->info->nConstraint && p->plan.count < TR_SCAN_TERMS_MAX; i++) {
+    const struct sqlite3_index_constraint *c = &p->info->aConstraint[i];
     tr_operator op = tr_operator_of_constraint(c->op);
     if (!c->usable || op == TR_OPERATORS) continue;
-    int hidden = hidden_column(table, c->iColumn);
+    int hidden = hidden_column(p->table, c->iColumn);
     if (hidden == TR_SCAN_BYTE_KEY) {
-      take_byte_key(info, i, op, plan, key);
+      take_byte_key(p, i, op);
     } else if (hidden < 0) {
-      take_column(table, info, i, op, plan, key);
+      take_column(p, i, op);
     }
   }
 }
@@ -299,8 +302,10 @@ int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
   tr_hidden_arguments arguments = {table->function, names, table->column_count, 2, TR_SCAN_TRACKER};
   int rc = tr_hidden_arguments_check(&arguments, vtab, info);
   if (rc != SQLITE_OK) return rc;
-  tr_scan_plan plan = {.used = info->colUsed};
-  key_terms key = {.other_factor = 1, .indexed_factor = 1};
+  planning p = {.table = table,
+                .info = info,
+                .plan.used = info->colUsed,
+                .key = {.other_factor = 1, .indexed_factor = 1}};
   if (table->needs_trust && !tr_schemas_are_trusted(table->db)) {
     tr_error err;
     tr_error_set(&err, TR_INVALID_STATE,
@@ -309,12 +314,12 @@ int tr_scan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
                  table->function, table->where);
     return tr_vtab_error(vtab, &err);
   }
-  if (!take_arguments(table, info, &plan, &key)) return SQLITE_CONSTRAINT;
-  take_terms(table, info, &plan, &key);
-  info->orderByConsumed = info->nOrderBy > 0 && is_in_order(table, info, &key);
-  estimate(table, info, &key);
+  if (!take_arguments(&p)) return SQLITE_CONSTRAINT;
+  take_terms(&p);
+  info->orderByConsumed = info->nOrderBy > 0 && is_in_order(table, info, &p.key);
+  estimate(table, info, &p.key);
   tr_hidden_arguments_weigh(info, arguments.first, 1, arguments.count, 0);
-  info->idxStr = write_plan(&plan);
+  info->idxStr = write_plan(&p.plan);
   info->needToFreeIdxStr = 1;
   return info->idxStr == NULL ? SQLITE_NOMEM : SQLITE_OK;
 }
