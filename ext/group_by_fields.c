@@ -114,6 +114,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 }
 
 static int disconnect(sqlite3_vtab *table) {
+  tr_parallel_group_rest(((group_vtab *)table)->host);
   free_vtab((group_vtab *)table);
   return SQLITE_OK;
 }
@@ -159,7 +160,7 @@ static tr_affinity stored_affinity(const tr_group_plan *plan, int key) {
 
 static int best_index_created(group_vtab *vtab, sqlite3_index_info *info) {
   const tr_group_plan *plan = &vtab->plan;
-  tr_parallel_group_note(vtab->host, plan->source.schema);
+  tr_parallel_group_note(vtab->host, plan);
   sqlite3_str *text = sqlite3_str_new(vtab->db);
   sqlite3_str_appendf(text, "%llu", outputs_used(info, plan->key_count));
   int count = 0, equal = 0, are_fixed = 1;
@@ -230,7 +231,7 @@ static int best_index_ad_hoc(sqlite3_vtab *vtab, sqlite3_index_info *info) {
 
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
   group_vtab *vtab = (group_vtab *)table;
-  if (vtab->is_ad_hoc) tr_parallel_group_note(vtab->host, "main");
+  if (vtab->is_ad_hoc) tr_parallel_group_note(vtab->host, NULL);
   return vtab->is_ad_hoc ? best_index_ad_hoc(table, info) : best_index_created(vtab, info);
 }
 

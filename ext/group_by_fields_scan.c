@@ -194,7 +194,7 @@ tr_code tr_group_scan_begin(tr_group_scan *scan, int number, const char *text, i
   ** Before we read anything of the file: what was noted when the statement was prepared may be
   ** outdated.
   */
-  tr_parallel_group_note(scan->host, is_ad_hoc ? "main" : scan->plan->source.schema);
+  tr_parallel_group_note(scan->host, is_ad_hoc ? NULL : scan->plan);
   return is_ad_hoc ? begin_ad_hoc(scan, number, argv, err)
                    : begin_created(scan, number, text, argc, argv, err);
 }

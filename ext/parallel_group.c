@@ -87,9 +87,15 @@ int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan, tr_error
   return plan->workers > 0 ? plan->workers : count_cores();
 }
 
-void tr_parallel_group_note(tr_host *host, const char *schema) {
+void tr_parallel_group_note(tr_host *host, const tr_group_plan *plan) {
+  if (plan != NULL && reason_against(host, plan) != NULL) return;
   tr_snapshot_pool *pool = pool_of(host);
-  if (pool != NULL) tr_snapshot_pool_note(pool, schema);
+  if (pool != NULL) tr_snapshot_pool_note(pool, plan == NULL ? "main" : plan->source.schema);
+}
+
+void tr_parallel_group_rest(tr_host *host) {
+  tr_snapshot_pool *pool = tr_host_state(host, &pool_owner);
+  if (pool != NULL) tr_snapshot_pool_close(pool);
 }
 
 /* --- the run ----------------------------------------------------------------------------- */

@@ -50,8 +50,17 @@ int tr_parallel_group_workers(tr_host *host, const tr_group_plan *plan, tr_error
 */
 int tr_parallel_group_run(const tr_parallel_group *job, tr_grouping **grouping, tr_error *err);
 
-/* To be called when a query over a table of that schema is prepared: see tr_snapshot_pool_note. */
-void tr_parallel_group_note(tr_host *host, const char *schema);
+/*
+** To be called when a query is prepared: see tr_snapshot_pool_note. NULL: the plan is not known
+** yet.
+*/
+void tr_parallel_group_note(tr_host *host, const tr_group_plan *plan);
+
+/*
+** Closes the workers' connections. To be called when a table of groups is disconnected: that is the
+** last moment before the caller's connection closes its files.
+*/
+void tr_parallel_group_rest(tr_host *host);
 
 /* --- parallel_group_proof.c -------------------------------------------------------------- */
 

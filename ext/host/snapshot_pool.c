@@ -42,6 +42,8 @@ struct tr_snapshot_pool {
   connection connections[TR_SNAPSHOT_MOST];
   int open_count;
   int begun_count;
+  int is_in_use;      /* between begin and end */
+  int is_to_close;    /* at the end */
   sqlite3_stmt *hold; /* the caller's own snapshot */
 };
 
@@ -282,8 +284,7 @@ tr_snapshot_pool *tr_snapshot_pool_create(sqlite3 *db) {
 
 void tr_snapshot_pool_free(tr_snapshot_pool *pool) {
   if (pool == NULL) return;
-  if (pool->process != getpid()) leave_to_parent(pool);
-  close_all(pool);
+  tr_snapshot_pool_close(pool);
   tr_free(pool);
 }
 
@@ -406,8 +407,8 @@ static int reads_uncommitted(sqlite3 *db, tr_error *err) {
   return is_told ? -1 : reads;
 }
 
-int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count,
-                           const char **reason, tr_error *err) {
+static int begin(tr_snapshot_pool *pool, const char *schema, int count, const char **reason,
+                 tr_error *err) {
   int rc;
   snapshot_state state = state_of(pool->caller, schema);
   *reason = "the connection has changes that are not committed";
@@ -434,6 +435,20 @@ int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count
   return 0;
 }
 
+/* Using the pool runs statements of the caller, which may learn of a change and close the pool. */
+static void leave(tr_snapshot_pool *pool) {
+  pool->is_in_use = 0;
+  if (pool->is_to_close) tr_snapshot_pool_close(pool);
+}
+
+int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count,
+                           const char **reason, tr_error *err) {
+  pool->is_in_use = 1;
+  int has_begun = begin(pool, schema, count, reason, err);
+  if (has_begun != 1) leave(pool);
+  return has_begun;
+}
+
 sqlite3 *tr_snapshot_pool_connection(tr_snapshot_pool *pool, int index) {
   return pool->connections[index].db;
 }
@@ -451,4 +466,12 @@ void tr_snapshot_pool_set_data(tr_snapshot_pool *pool, int index, void *data,
 void tr_snapshot_pool_end(tr_snapshot_pool *pool) {
   end_all(pool);
   release_caller(pool);
+  leave(pool);
+}
+
+void tr_snapshot_pool_close(tr_snapshot_pool *pool) {
+  pool->is_to_close = pool->is_in_use;
+  if (pool->is_in_use) return;
+  if (pool->process != getpid()) leave_to_parent(pool);
+  close_all(pool);
 }

@@ -4,7 +4,9 @@
 **
 ** A connection of the pool is READONLY and NOMUTEX, uses the same VFS and URI parameters as the
 ** caller, and reads through a memory map. The connections stay open between queries, so that the
-** next query can begin at once. They are closed with the caller's connection.
+** next query can begin at once. They must be closed (tr_snapshot_pool_close) before the caller's
+** connection closes its files. In WAL mode the last connection to a file writes the log back and
+** removes it, and a READONLY one cannot.
 **
 ** One snapshot. Before anything is read, it is proved that all connections see the same state of
 ** the file as the caller:
@@ -58,6 +60,12 @@ int tr_snapshot_pool_begin(tr_snapshot_pool *pool, const char *schema, int count
                            const char **reason, tr_error *err);
 sqlite3 *tr_snapshot_pool_connection(tr_snapshot_pool *pool, int index);
 void tr_snapshot_pool_end(tr_snapshot_pool *pool);
+
+/*
+** Closes the connections; they are opened again when needed. Between begin and end it is put off
+** until the end.
+*/
+void tr_snapshot_pool_close(tr_snapshot_pool *pool);
 
 /*
 ** Data that belongs to a connection (its prepared statements, for example), NULL at first.

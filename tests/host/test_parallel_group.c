@@ -529,6 +529,58 @@ static void a_kept_statement_stays_parallel(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static void assert_no_log(const char *name) {
+  char path[340];
+  snprintf(path, sizeof path, "%s-wal", path_of(name));
+  assert_int_equal(access(path, F_OK), -1);
+}
+
+/*
+** The last connection to a file in WAL mode writes the log back and removes it, which a connection
+** for reading cannot. So ours are closed before the caller's, and do not outlive the tables of
+** groups. Afterwards the file alone has everything.
+*/
+static void the_log_is_written_back(void **state) {
+  (void)state;
+  static const struct {
+    const char *query;
+    int is_attached;
+  } uses[] = {
+      {"CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, by_field_names(g), count(*) AS n, "
+       "workers(2)); SELECT sum(n) FROM o",
+       0},
+      {"CREATE VIRTUAL TABLE temp.o USING group_by_fields(t, by_field_names(g), count(*) AS n); "
+       "EXPLAIN SELECT sum(n) FROM o",
+       0},
+      {"SELECT sum(value) FROM group_by_fields('t', 'g', 'count(*)')", 0},
+      {"CREATE VIRTUAL TABLE temp.o USING group_by_fields(s.t, by_field_names(g), count(*) AS n, "
+       "workers(2)); SELECT sum(n) FROM o; DROP TABLE o; DETACH s",
+       1},
+  };
+  for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+    char name[40];
+    snprintf(name, sizeof name, "log%d.db", (int)i);
+    sqlite3 *db = open_db(name);
+    run(db, "PRAGMA journal_mode = wal; CREATE TABLE t(" COLUMNS ")");
+    fill(db, "t", 20000);
+    if (uses[i].is_attached) {
+      assert_int_equal(sqlite3_close(db), SQLITE_OK);
+      char *attach = sqlite3_mprintf("ATTACH '%q' AS s", path_of(name));
+      db = open_db("other.db");
+      run(db, attach);
+      run(db, "INSERT INTO s.t(g) VALUES (1)");
+      sqlite3_free(attach);
+    }
+    run(db, uses[i].query);
+    if (!uses[i].is_attached) {
+      run(db, "INSERT INTO t(g) VALUES (1)");
+      assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+    assert_no_log(name);
+    if (uses[i].is_attached) assert_int_equal(sqlite3_close(db), SQLITE_OK);
+  }
+}
+
 /*
 ** An index in another order than the table's: the first row is that of the index, with any number
 ** of workers.
@@ -907,6 +959,7 @@ int main(void) {
       cmocka_unit_test(descending_keys),
       cmocka_unit_test(looks_do_not_depend_on_who_steals),
       cmocka_unit_test(a_kept_statement_stays_parallel),
+      cmocka_unit_test(the_log_is_written_back),
       cmocka_unit_test(the_first_row_is_the_one_that_sqlite_meets),
       cmocka_unit_test(subqueries_are_worked_out_once),
       cmocka_unit_test(files_opened_in_other_ways),

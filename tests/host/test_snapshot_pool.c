@@ -98,11 +98,41 @@ static void a_child_process_has_no_snapshot_to_end(void **state) {
   database_remove(path);
 }
 
+static void note_release(void *count) {
+  ++*(int *)count;
+}
+
+/* What closes the pool may come while a snapshot is used. The connections go when it ends. */
+static void closing_waits_for_the_end(void **state) {
+  (void)state;
+  char path[512];
+  tr_error err = {0};
+  const char *reason = "";
+  int released = 0;
+  sqlite3 *db = database_open(database_path("snapshot_pool", path), 1000);
+  database_must(db, "CREATE TABLE t(x)");
+  tr_snapshot_pool *pool = tr_snapshot_pool_create(db);
+  for (int round = 1; round <= 2; round++) {
+    assert_int_equal(tr_snapshot_pool_begin(pool, "main", 2, &reason, &err), 1);
+    assert_null(tr_snapshot_pool_data(pool, 0));
+    tr_snapshot_pool_set_data(pool, 0, &released, note_release);
+    tr_snapshot_pool_close(pool);
+    assert_int_equal(database_integer(tr_snapshot_pool_connection(pool, 1), "SELECT 5"), 5);
+    assert_int_equal(released, round - 1);
+    tr_snapshot_pool_end(pool);
+    assert_int_equal(released, round);
+  }
+  tr_snapshot_pool_free(pool);
+  sqlite3_close(db);
+  database_remove(path);
+}
+
 int main(void) {
   failing_allocator_install();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_pool_survives_want_of_memory),
       cmocka_unit_test(a_child_process_has_no_snapshot_to_end),
+      cmocka_unit_test(closing_waits_for_the_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
