@@ -7,12 +7,16 @@
 ** A worker's connection has the source's file alone, as main, and no functions but SQLite's own and
 ** those of automatic extensions. So the same steps do the same there if all tables are in that one
 ** file, and if each function is SQLite's own on both connections and always gives the same result
-** for the same arguments. (A collation with one of SQLite's names is taken to be SQLite's, as
-** everywhere in group_by_fields.)
+** for the same arguments. Functions of time do, unless they are asked for the present time. (A
+** column of times that has the text 'now' is not noticed. A collation with one of SQLite's names is
+** taken to be SQLite's, as everywhere in group_by_fields.)
 */
 #include "parallel_group.h"
 
 #include <string.h>
+
+#include "base/memory.h"
+#include "host/sql_tokens.h"
 
 /* What the comparison has found out. */
 typedef struct program {
@@ -194,22 +198,54 @@ static void compare_programs(program *p, sqlite3_stmt *mine, sqlite3_stmt *other
   }
 }
 
-/*
-** Whether the SQL may call strftime with one argument, as in strftime('%Y'), which then reads the
-** clock. The program does not tell such a call from one with a time.
-*/
-static int may_lack_time(const char *sql) {
-  for (const char *at = sql; (at = strstr(at, "strftime")) != NULL; at++) {
-    const char *end = at + strlen("strftime");
-    int depth = 0, commas = 0;
-    for (; *end != '\0'; end++) {
-      if (*end == '(') depth++;
-      if (*end == ')' && --depth <= 0) break;
-      if (*end == ',' && depth == 1) commas++;
-    }
-    if (commas == 0) return 1;
+/* Whether the arguments [from, to) begin with 'subsec' as a time: with the clock, in fractions. */
+static int is_subsec(const tr_sql_tokens *list, int from, int to) {
+  static const char *const words[] = {"'subsec'", "'subsecond'"};
+  int is_alone = from + 1 == to || (from < to && tr_sql_is_character(list, from + 1, ','));
+  if (!is_alone || list->tokens[from].kind != TR_SQL_LITERAL) return 0;
+  const char *text = (const char *)list->text.data + list->tokens[from].start;
+  size_t size = list->tokens[from].end - list->tokens[from].start;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strlen(words[i]) == size && sqlite3_strnicmp(text, words[i], (int)size) == 0) return 1;
   }
   return 0;
+}
+
+/*
+** Whether a call has no time among its arguments [from, to) or has 'subsec' in its place. strftime
+** has a format before the time, and timediff has two times.
+*/
+static int lacks_time(const tr_sql_tokens *list, const char *name, int from, int to) {
+  int has_format = sqlite3_stricmp(name, "strftime") == 0;
+  int has_two = sqlite3_stricmp(name, "timediff") == 0;
+  int depth = list->tokens[from - 1].depth + 1;
+  if (!has_format && (from == to || is_subsec(list, from, to))) return 1;
+  if (!has_format && !has_two) return 0;
+  while (from < to &&
+         !(list->tokens[from].depth == depth && tr_sql_is_character(list, from, ','))) {
+    from++;
+  }
+  return from == to || is_subsec(list, from + 1, to);
+}
+
+/*
+** Whether the SQL calls a function of the clock without a time, as strftime('%Y') does, which then
+** reads the clock. The program does not tell such a call from one with a time. 1 also if that is
+** not known.
+*/
+static int may_lack_time(const char *sql) {
+  tr_sql_tokens list;
+  tr_bytes text = tr_bytes_of_text(sql);
+  int may = tr_sql_tokens_read(&list, text, NULL) != TR_OK;
+  for (int i = 0; i + 1 < list.count && !may; i++) {
+    if (list.tokens[i].kind != TR_SQL_NAME || !tr_sql_is_character(&list, i + 1, '(')) continue;
+    char *name = tr_sql_copy_unquoted(text, &list.tokens[i]);
+    may = name == NULL || (reads_clock(name, (int)strlen(name)) &&
+                           lacks_time(&list, name, i + 2, tr_sql_closing(&list, i + 1)));
+    tr_free(name);
+  }
+  tr_sql_tokens_free(&list);
+  return may;
 }
 
 tr_code tr_parallel_group_disproof(const tr_parallel_group *job, sqlite3 *worker,
