@@ -56,10 +56,10 @@ demo: ## load real flights into a database and show what tranche does with them
 	@sql/demo/run
 
 .PHONY: test
-test: ## run every test; ends with "N passed, N failed"
+test: ## run every test; ends with "N passed, N failed" (KINDS="sql docs" for some)
 	@tests/setup test
 	@$(MAKE) -s --no-print-directory -j$(JOBS) $(LOADABLE) test-programs
-	@$(RUN_TESTS)
+	@$(RUN_TESTS) $(KINDS)
 
 .PHONY: unit
 unit: test-programs ## run the C test programs alone
@@ -87,12 +87,15 @@ lint: ## formatting, static analysis, who may include whom; warnings are errors
 	@tests/lint
 
 .PHONY: sanitize
-sanitize: ## every test under ASan and UBSan, the threaded ones under TSan
+sanitize: ## every test under ASan and UBSan, of gcc and of clang, the threaded ones under TSan
 	@tests/setup sanitize
-	@$(MAKE) -s --no-print-directory asan tsan
+	@$(MAKE) -s --no-print-directory asan ubsan tsan
 
 ASAN = BUILD=build/asan OPTIMISE="-O1 -g -fno-omit-frame-pointer" \
        SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
+# clang's UBSan sees what gcc's does not: arithmetic on NULL, for one.
+UBSAN = BUILD=build/ubsan CC=clang OPTIMISE="-O2 -g" \
+        SANITIZE="-fsanitize=undefined -fno-sanitize-recover=all"
 TSAN = BUILD=build/tsan OPTIMISE="-O1 -g" SANITIZE="-fsanitize=thread -Wno-tsan"
 
 .PHONY: asan
@@ -103,6 +106,18 @@ asan:
 .PHONY: run-asan
 run-asan:
 	@TEST_EFFORT=$(or $(TEST_EFFORT),10) $(RUN_TESTS) --preload "$$($(CC) -print-file-name=libasan.so)" programs sql
+
+.PHONY: ubsan
+ubsan: ## every test built by clang to stop at undefined behaviour and say where; quicker than sanitize
+	@tests/setup ubsan
+	@$(MAKE) -s --no-print-directory $(UBSAN) -j$(JOBS) build/ubsan/tranche.so build/ubsan/libtranche.a test-programs
+	@$(MAKE) -s --no-print-directory $(UBSAN) run-ubsan
+
+UBSAN_RUNTIME = libclang_rt.ubsan_standalone-$(shell uname -m).so
+.PHONY: run-ubsan
+run-ubsan:
+	@UBSAN_OPTIONS=print_stacktrace=1 $(RUN_TESTS) --cc "$(CC) $(SANITIZE)" \
+	  --preload "$$($(CC) -print-file-name=$(UBSAN_RUNTIME))" programs sql docs python
 
 # Threaded is what can start threads, itself or because it holds the extension (tests/runner/programs.py).
 .PHONY: tsan

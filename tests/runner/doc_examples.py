@@ -69,7 +69,9 @@ def run_alone(setting, folder, example):
         if status:
             return
         command = ["./example"]
-    _, example.printed, _ = setting.run(command, folder, environment=setting.preloaded())
+    # A C example has the sanitizer's library in itself.
+    environment = setting.environment if example.language == "c" else setting.preloaded()
+    _, example.printed, _ = setting.run(command, folder, environment=environment)
 
 
 def accept(path, page, examples):
