@@ -194,22 +194,6 @@ static tr_code begin_untracked(counting_cursor *cursor, const counting_request *
   return TR_OK;
 }
 
-/* Finds the tracker `name`, or opens it over `range`. The caller releases it. */
-static tr_code find_or_open(tr_tracker_registry *trackers, const tr_value *name,
-                            const tr_offset_range *range, tr_named_tracker **tracker,
-                            tr_error *err) {
-  tr_restriction restriction = {.kind = TR_INTEGERS, .integers = *range};
-  tr_error reason;
-  /* Two attempts: another connection may open a shared name after we did not find it. */
-  for (int attempt = 0; attempt < 2; attempt++) {
-    *tracker = tr_tracker_registry_find(trackers, name->bytes, &reason);
-    if (*tracker != NULL) return TR_OK;
-    *tracker = tr_tracker_registry_open(trackers, name->bytes, &restriction, &reason);
-    if (*tracker != NULL) return TR_OK;
-  }
-  return tr_argument_refused(err, COUNTING_FUNCTION, "tracker", name, &reason);
-}
-
 /* Cuts `source` to what the tracker has left: its restriction, after the last attempt. */
 static tr_code cut_to_tracker(tr_tracker *tracker, tr_counting_source *source, tr_error *err) {
   tr_restriction left;
@@ -229,16 +213,17 @@ static tr_code cut_to_tracker(tr_tracker *tracker, tr_counting_source *source, t
 static tr_code begin_tracked(counting_cursor *cursor, const counting_request *r, tr_error *err) {
   const tr_value *name = &r->given[COUNTING_TRACKER];
   tr_counting_source source;
-  tr_offset_range range;
+  tr_restriction restriction = {.kind = TR_INTEGERS};
   tr_code code = counting_request_source(r, &source, err);
-  if (code == TR_OK) code = counting_request_range(r, &range, err);
+  if (code == TR_OK) code = counting_request_range(r, &restriction.integers, err);
   if (code != TR_OK) return code;
   tr_counting_source_restrict(&source, r->bounds.low, r->bounds.high);
 
-  tr_named_tracker *tracker;
-  code = find_or_open(tr_host_trackers(host_of(cursor)), name, &range, &tracker, err);
-  if (code != TR_OK) return code;
+  int is_new;
   tr_error reason;
+  tr_named_tracker *tracker = tr_tracker_registry_find_or_open(
+      tr_host_trackers(host_of(cursor)), name->bytes, &restriction, &is_new, &reason);
+  if (tracker == NULL) return tr_argument_refused(err, COUNTING_FUNCTION, "tracker", name, &reason);
   if (tr_tracker_kind(tracker->tracker) != TR_INTEGERS) {
     code = tr_argument_error(err, COUNTING_FUNCTION, "tracker", name, "is over byte keys");
   } else if (tr_named_tracker_begin_scan(tracker, &reason) != TR_OK) {

@@ -127,19 +127,16 @@ static tr_code take_named(tr_tracked_scan *scan, tr_tracker_registry *trackers,
                           tr_statement_reader *statement_reader, const tr_scan_request *request,
                           tr_error *err) {
   tr_error reason;
-  tr_code code = TR_OK;
-  scan->named = tr_tracker_registry_find(trackers, *request->tracker, &reason);
-  int is_new = scan->named == NULL;
-  if (is_new) {
-    tr_restriction cut;
-    code = cut_restriction(request, &cut, err);
-    if (code != TR_OK) return code;
-    scan->named = tr_tracker_registry_open(trackers, *request->tracker, &cut, &reason);
-    tr_restriction_free(&cut);
-    if (scan->named == NULL) {
-      tr_value name = tr_value_text(*request->tracker);
-      return tr_argument_refused(err, request->function, "tracker", &name, &reason);
-    }
+  tr_restriction cut;
+  int is_new;
+  tr_code code = cut_restriction(request, &cut, err);
+  if (code != TR_OK) return code;
+  scan->named =
+      tr_tracker_registry_find_or_open(trackers, *request->tracker, &cut, &is_new, &reason);
+  tr_restriction_free(&cut);
+  if (scan->named == NULL) {
+    tr_value name = tr_value_text(*request->tracker);
+    return tr_argument_refused(err, request->function, "tracker", &name, &reason);
   }
   code = tr_named_tracker_begin_scan(scan->named, &reason);
   if (code != TR_OK) {

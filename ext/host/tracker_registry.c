@@ -147,6 +147,21 @@ tr_named_tracker *tr_tracker_registry_find(tr_tracker_registry *registry, tr_byt
   return NULL;
 }
 
+tr_named_tracker *tr_tracker_registry_find_or_open(tr_tracker_registry *registry, tr_bytes name,
+                                                   const tr_restriction *restriction, int *is_new,
+                                                   tr_error *err) {
+  tr_named_tracker *named = NULL;
+  /* Two attempts: another connection may open a shared name after we did not find it. */
+  for (int attempt = 0; attempt < 2 && named == NULL; attempt++) {
+    *is_new = 0;
+    named = tr_tracker_registry_find(registry, name, err);
+    if (named != NULL) break;
+    *is_new = 1;
+    named = tr_tracker_registry_open(registry, name, restriction, err);
+  }
+  return named;
+}
+
 tr_code tr_tracker_registry_close(tr_tracker_registry *registry, tr_bytes name, tr_error *err) {
   pthread_mutex_lock(&shared_mutex);
   entry **link = find_link(list_of(registry, name), name);

@@ -39,6 +39,15 @@ tr_named_tracker *tr_tracker_registry_find(tr_tracker_registry *registry, tr_byt
                                            tr_error *err);
 
 /*
+** The two together, for a scan: returns a reference to the open tracker, or opens one; then
+** `*is_new` is 1. Another connection may open or close a shared name meanwhile. Errors: those of
+** tr_tracker_registry_open.
+*/
+tr_named_tracker *tr_tracker_registry_find_or_open(tr_tracker_registry *registry, tr_bytes name,
+                                                   const tr_restriction *restriction, int *is_new,
+                                                   tr_error *err);
+
+/*
 ** Closes a tracker. The name is free at once; running scans keep the tracker. TR_INVALID_STATE: it
 ** is not open, or another connection opened it.
 */
