@@ -70,7 +70,8 @@ static void byte_key(sqlite3_context *context, int argc, sqlite3_value **argv) {
   }
   for (int i = 0; i < argc && code == TR_OK; i++) {
     tr_value value = tr_value_of_sqlite(argv[i]);
-    code = tr_byte_key_append(&key, &value, &err);
+    code = tr_value_lacks_bytes(&value) ? tr_error_no_memory(&err)
+                                        : tr_byte_key_append(&key, &value, &err);
   }
   if (code == TR_OK) {
     tr_result_blob(context, &key);

@@ -122,6 +122,7 @@ tr_code tr_group_keys_read(tr_group_keys *keys, sqlite3_stmt *stmt, tr_buffer *k
   tr_code code = TR_OK;
   for (int i = 0; i < size_of(keys) && code == TR_OK; i++) {
     tr_value value = tr_value_of_sqlite(sqlite3_column_value(stmt, i));
+    if (tr_value_lacks_bytes(&value)) return tr_error_no_memory(err);
     code = tr_byte_key_append(key, &value, err);
   }
   return code;
