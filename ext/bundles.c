@@ -295,9 +295,11 @@ tr_code tr_bundles_write(tr_job *job, const tr_bundle *const *bundles, int count
     sqlite3_clear_bindings(stmt);
     return tr_error_of_sqlite(err, job->db, rc);
   }
-  int before = sqlite3_total_changes(job->db);
+  /* Unsigned, because the total wraps around after 2^31 changes. */
+  unsigned before = (unsigned)sqlite3_total_changes(job->db);
   code = tr_job_run(job, stmt, err);
-  if (code != TR_OK || sqlite3_total_changes(job->db) - before >= count) return code;
+  unsigned changes = (unsigned)sqlite3_total_changes(job->db) - before;
+  if (code != TR_OK || changes >= (unsigned)count) return code;
   tr_job_forget_statement(job, sql);
   return tr_error_ignored(err, "a bundle was not written down");
 }
