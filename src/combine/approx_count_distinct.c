@@ -27,11 +27,13 @@ static inline uint32_t coupon_of_input(const tr_value *input) {
 static void raise_registers(tr_hll *hll, const tr_combine_rows *rows, int first) {
   uint8_t *registers = hll->registers;
   uint32_t mask = (UINT32_C(1) << hll->lg_k) - 1;
-  const tr_value *input = tr_combine_rows_input(rows, first);
+  /* In variables of their own, because a register could be any byte, also one of `*rows`. */
+  const tr_value *inputs = rows->inputs;
   size_t stride = rows->stride;
+  int count = rows->count;
   uint32_t coupons = 0;
-  for (int left = rows->count - first; left > 0; left--, input += stride) {
-    uint32_t coupon = coupon_of_input(input), slot = coupon & mask;
+  for (int i = first; i < count; i++) {
+    uint32_t coupon = coupon_of_input(&inputs[(size_t)i * stride]), slot = coupon & mask;
     uint8_t rank = (uint8_t)(coupon >> TR_HLL_ADDRESS_BITS); /* NULL: 0 */
     if (registers[slot] < rank) registers[slot] = rank;
     coupons |= coupon;

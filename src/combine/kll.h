@@ -212,13 +212,14 @@ static inline int tr_kll_add_run_in_place(tr_kll *kll, const tr_value *values, s
                                           int count) {
   uint32_t filled = kll->batch_count, capacity = kll->batch_capacity;
   int is_real = kll->kind == TR_KLL_REAL, i = 0;
-  for (; i < count; i++, values += stride) {
-    if (values->type == TR_NULL) continue;
-    if (values->type >= TR_TEXT || filled == capacity) break;
-    int64_t key = values->integer;
-    if (values->type == TR_REAL) {
+  for (; i < count; i++) {
+    const tr_value *value = &values[(size_t)i * stride];
+    if (value->type == TR_NULL) continue;
+    if (value->type >= TR_TEXT || filled == capacity) break;
+    int64_t key = value->integer;
+    if (value->type == TR_REAL) {
       if (!is_real) break;
-      key = tr_kll_key_of_real(values->real);
+      key = tr_kll_key_of_real(value->real);
     } else if (is_real) {
       key = tr_kll_key_of_real((double)key);
     }
