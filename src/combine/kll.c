@@ -202,14 +202,21 @@ static tr_code compact_levels(tr_kll *kll, tr_error *err) {
 
 /*
 ** The size of the sampler's blocks for `count` values: the greatest power of two w <= 16 / 3 *
-** count / k^2.
+** count / k^2, but at least 1 and at most 2^MAX_LG_BLOCK.
 **
-** A value of a block of w adds at most w / 4 to the variance of a rank. So the variance grows along
-** straight lines, of slope w / 4 from count = 3 / 16 * w * k^2 to twice that. All of them lie below
-** the tangents of (count / k)^2 / 2 with these slopes, and those meet where w doubles. As the
-** slopes only grow, the sum of two sketches' variances is below the line for the sum of their
-** counts, so merging keeps the bound. Compaction alone has (0.36 * count / k)^2. Together that is a
-** standard deviation of at most 0.8 * count / k; six of them are below tr_kll_rank_error.
+** A value of a block of w adds at most w / 4 to the variance of a rank, and one of a block of 1
+** adds nothing. So the variance grows along straight lines, of slope w / 4 (0 for w = 1) from
+** count = 3 / 16 * w * k^2 to twice that; the line of the greatest w goes on for ever. All of them
+** lie below the tangents of (count / k)^2 / 2 with these slopes, and those meet where w doubles.
+** The blocks of a sketch may be smaller than this, since they change only when its input is
+** compacted. That is as good: w is only a bound from above.
+**
+** As the slopes only grow, the sum of the variances of two sketches of one k is below the line for
+** the sum of their counts, so merging keeps the bound. A sketch of a greater k is below the lines
+** of a smaller one. So if they differ, the bound is that of the smaller k.
+**
+** Compaction alone has (0.36 * count / k)^2. Together that is a standard deviation of at most 0.8 *
+** count / k; six of them are below tr_kll_rank_error.
 */
 static int lg_block_for(uint64_t count, int k) {
   double most = 16.0 / 3 * (double)count / ((double)k * k);
@@ -525,7 +532,9 @@ static tr_code move_to_input(tr_kll *kll, tr_kll_level *level, tr_error *err) {
 
 /*
 ** In an image the batch and the input are part of the levels. They go back to where they were, so
-** that many values are compacted at once, however often a sketch is stored.
+** that many values are compacted at once, however often a sketch is stored. If the blocks would
+** have grown at the next compaction of the input, they grow now: then the values of the input stay
+** in their level, and those of the level for the new blocks become the input.
 */
 tr_code tr_kll_resume(tr_kll *kll, int k, tr_error *err) {
   kll->k = (uint16_t)k;

@@ -111,8 +111,9 @@ tr_code tr_kll_add_real(tr_kll *kll, double x, tr_error *err);
 tr_code tr_kll_add_text(tr_kll *kll, tr_bytes text, tr_error *err);
 
 /*
-** Adds the values of `other`: numbers to numbers, text to text. TR_NO_MEMORY: `kll` is valid, with
-** part of the other's values. TR_OVERFLOW: there would be 2^63 values or more.
+** Adds the values of `other`: numbers to numbers, text to text. `kll` keeps its k, but its error is
+** then tr_kll_rank_error of the smaller of both. TR_NO_MEMORY: `kll` is valid, with part of the
+** other's values. TR_OVERFLOW: there would be 2^63 values or more.
 */
 tr_code tr_kll_merge(tr_kll *kll, const tr_kll *other, tr_error *err);
 
