@@ -150,7 +150,7 @@ tr_code tr_grouping_add_to_parts(tr_grouping *grouping, const tr_rows_in_hand *i
                                  const tr_value *inputs, tr_error *err) {
   tr_code code = TR_OK;
   int is_encoded = 0;
-  for (int i = 0; i < in_hand->count && code == TR_OK; i++, inputs += in_hand->stride) {
+  for (int i = 0; i < in_hand->count && code == TR_OK; i++) {
     uint64_t word;
     tr_group_row plain = {.bytes = (const uint8_t *)&word, .info.size = sizeof word}, *row = &plain;
     if (!tr_plain_key(grouping, tr_key_in_hand(in_hand, i), &word)) {
@@ -160,7 +160,7 @@ tr_code tr_grouping_add_to_parts(tr_grouping *grouping, const tr_rows_in_hand *i
       row = &grouping->rows[i];
     }
     tr_group_row_hash(row, grouping->shape.seed);
-    code = wait_in_part(grouping, row, inputs, err);
+    code = wait_in_part(grouping, row, inputs + (size_t)i * in_hand->stride, err);
   }
   return code;
 }
