@@ -7,7 +7,7 @@
 ** as the one before `from`, is computed in 128 bits.
 **
 ** Invariants (under the mutex): from <= to; last claimed <= last attempted; a last attempt below
-** `to` was claimed; a claimer that claims ahead has no offset at or above `ahead`.
+** `to` was claimed.
 **
 ** Source: Apache Beam, OffsetRangeTracker (sdk.transforms.splittabledofn) 2.15 and 2.30.
 */
@@ -27,7 +27,6 @@ struct tr_offset_tracker {
   tr_offset_range range;
   int64_t attempted;
   int64_t claimed;
-  int64_t ahead; /* the limit of the open window; INT64_MIN: there is none */
   int has_attempted;
   int has_claimed;
 };
@@ -40,14 +39,10 @@ static tr_offset_tracker *of(tr_tracker *tracker) {
 
 /* ---- Where the tracker stands --------------------------------------------------------------- */
 
-/* The lowest offset that is neither attempted nor in a window, at most the end. */
+/* The lowest offset that was not attempted, at most the end. */
 static int64_t frontier(const tr_offset_tracker *t) {
-  int64_t next = t->range.from;
-  if (t->has_attempted) {
-    next = t->attempted < t->range.to ? t->attempted + 1 : t->range.to;
-  }
-  if (t->ahead > next) next = t->ahead < t->range.to ? t->ahead : t->range.to;
-  return next;
+  if (!t->has_attempted) return t->range.from;
+  return t->attempted < t->range.to ? t->attempted + 1 : t->range.to;
 }
 
 static double remaining(const tr_offset_tracker *t) {
@@ -107,60 +102,6 @@ static tr_code claim_end(tr_tracker *tracker, tr_error *err) {
   }
   pthread_mutex_unlock(&t->mutex);
   return TR_OK;
-}
-
-int tr_offset_tracker_claim_ahead(tr_offset_tracker *t, tr_offset_window *window, int64_t offset,
-                                  uint64_t width, tr_error *err) {
-  pthread_mutex_lock(&t->mutex);
-  int claimed = claim(t, offset, err);
-  if (claimed == 1) {
-    tr_offset_range rest = {offset, t->range.to};
-    int reaches_end = width >= tr_offset_range_width(&rest);
-    t->ahead = reaches_end ? t->range.to : (int64_t)((uint64_t)offset + width);
-    window->limit = t->ahead;
-  } else if (claimed == 0) {
-    *window = TR_OFFSET_WINDOW_CLOSED;
-  }
-  pthread_mutex_unlock(&t->mutex);
-  return claimed;
-}
-
-int tr_offset_tracker_claim_rest(tr_offset_tracker *t, tr_offset_window *window) {
-  pthread_mutex_lock(&t->mutex);
-  int is_left = frontier(t) < t->range.to;
-  if (is_left) {
-    t->ahead = t->range.to;
-    window->limit = t->ahead;
-  }
-  pthread_mutex_unlock(&t->mutex);
-  return is_left;
-}
-
-tr_code tr_offset_tracker_release(tr_offset_tracker *t, tr_offset_window *window, int64_t last,
-                                  tr_error *err) {
-  pthread_mutex_lock(&t->mutex);
-  tr_code code = TR_OK;
-  if (!tr_offset_range_contains(&t->range, last)) {
-    code = tr_error_set(err, TR_INVALID_ARGUMENT,
-                        "Releasing a window behind offset %lld outside the range [%lld, %lld)",
-                        (long long)last, (long long)t->range.from, (long long)t->range.to);
-  } else {
-    if (!t->has_claimed || last > t->claimed) t->claimed = last;
-    t->has_claimed = 1;
-    if (!t->has_attempted || last > t->attempted) t->attempted = last;
-    t->has_attempted = 1;
-    t->ahead = INT64_MIN;
-    *window = TR_OFFSET_WINDOW_CLOSED;
-  }
-  pthread_mutex_unlock(&t->mutex);
-  return code;
-}
-
-void tr_offset_tracker_release_unused(tr_offset_tracker *t, tr_offset_window *window) {
-  pthread_mutex_lock(&t->mutex);
-  t->ahead = INT64_MIN;
-  *window = TR_OFFSET_WINDOW_CLOSED;
-  pthread_mutex_unlock(&t->mutex);
 }
 
 /* ---- Where to split ------------------------------------------------------------------------- */
@@ -289,13 +230,12 @@ static tr_code checkpoint(tr_tracker *tracker, tr_restriction *residual, tr_erro
   tr_offset_tracker *t = of(tracker);
   pthread_mutex_lock(&t->mutex);
   tr_code code = TR_OK;
-  if (!t->has_claimed && t->ahead == INT64_MIN) {
+  if (!t->has_claimed) {
     code = tr_error_set(err, TR_INVALID_STATE,
                         "Can't checkpoint before any offset was successfully claimed");
   } else {
     /* Behind what was claimed, even if a later attempt was refused. */
-    int64_t at = t->has_claimed ? t->claimed + 1 : t->range.from;
-    cut(t, t->ahead > at ? t->ahead : at, residual);
+    cut(t, t->claimed + 1, residual);
   }
   pthread_mutex_unlock(&t->mutex);
   return code;
@@ -414,7 +354,7 @@ tr_code tr_offset_tracker_create(tr_offset_range range, tr_offset_tracker **trac
   *tracker = NULL;
   tr_offset_tracker *t = tr_malloc(sizeof *t);
   if (t == NULL) return tr_error_no_memory(err);
-  *t = (tr_offset_tracker){.base = {&offset_tracker_class}, .range = range, .ahead = INT64_MIN};
+  *t = (tr_offset_tracker){.base = {&offset_tracker_class}, .range = range};
   tr_code code = tr_mutex_init(&t->mutex, err);
   if (code != TR_OK) {
     tr_free(t);

@@ -143,19 +143,6 @@ static double claim_integers(size_t unused) {
   return took / KEYS;
 }
 
-static double claim_integers_ahead(size_t unused) {
-  (void)unused;
-  tr_tracker *tracker = open_integers(KEYS);
-  tr_offset_tracker *t = tr_offset_tracker_of(tracker);
-  tr_offset_window window = TR_OFFSET_WINDOW_CLOSED;
-  int64_t rows = 0;
-  double begin = now();
-  while (tr_offset_window_claim(t, &window, opaque(rows), 1000, NULL) == 1) rows++;
-  double took = now() - begin;
-  tr_tracker_free(tracker);
-  return took / KEYS;
-}
-
 /* ---- Splits --------------------------------------------------------------------------------- */
 
 typedef struct claimer {
@@ -221,7 +208,6 @@ static const comparison one_thread[] = {
     {"claim a key of 40 bytes, 32 shared, exactly", claim_keys, compare_keys, 32, ""},
     {"claim a key of 40 bytes, 32 shared, ahead", claim_keys_ahead, compare_keys, 32, "<= 1 ns"},
     {"claim an integer, exactly", claim_integers, compare_integers, 0, "<= 4 ns"},
-    {"claim an integer, ahead", claim_integers_ahead, compare_integers, 0, "<= 1 ns"},
 };
 
 static const comparison several_threads[] = {

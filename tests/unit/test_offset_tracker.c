@@ -223,65 +223,6 @@ static void sizes_and_fractions_are_those_of_the_true_width(void **state) {
   }
 }
 
-/* ---- Windows -------------------------------------------------------------------------------- */
-
-static void a_split_stays_above_the_window(void **state) {
-  (void)state;
-  tr_offset_window window = TR_OFFSET_WINDOW_CLOSED;
-  tr_offset_tracker *t = open_tracker(0, 1000);
-  assert_int_equal(tr_offset_window_claim(t, &window, 10, 100, NULL), 1);
-  assert_true(window.limit == 110);
-  assert_true(split(t, 0) == 110);
-  for (int64_t i = 11; i < 110; i++) {
-    assert_int_equal(tr_offset_window_claim(t, &window, i, 100, NULL), 1);
-  }
-  assert_true(is_done(t));
-  assert_int_equal(tr_offset_window_claim(t, &window, 110, 100, NULL), 0);
-  assert_int_equal(tr_offset_window_claim(t, &window, 5, 100, NULL), -1);
-  close_tracker(t);
-}
-
-static void a_released_window_gives_back_its_rest(void **state) {
-  (void)state;
-  int64_t last;
-  tr_offset_window window = TR_OFFSET_WINDOW_CLOSED;
-  tr_offset_tracker *t = open_tracker(0, 1000);
-  assert_int_equal(tr_offset_window_claim(t, &window, 0, 100, NULL), 1);
-  assert_int_equal(tr_offset_tracker_release(t, &window, 1000, NULL), TR_INVALID_ARGUMENT);
-  assert_int_equal(tr_offset_tracker_release(t, &window, 41, NULL), TR_OK);
-  assert_int_equal(tr_tracker_last_claimed(tr_offset_tracker_base(t), NULL, &last, NULL), 1);
-  assert_true(last == 41);
-  assert_true(split(t, 0) == 42);
-  assert_int_equal(tr_offset_window_claim(t, &window, 42, 100, NULL), 0);
-  close_tracker(t);
-}
-
-static void the_rest_can_be_claimed_at_once(void **state) {
-  (void)state;
-  tr_offset_window window = TR_OFFSET_WINDOW_CLOSED;
-  tr_offset_tracker *t = open_tracker(INT64_MIN, INT64_MAX);
-  assert_int_equal(tr_offset_tracker_claim_rest(t, &window), 1);
-  assert_true(split(t, 0.5) == REFUSED);
-  assert_int_equal(tr_offset_window_claim(t, &window, INT64_MAX - 1, 1, NULL), 1);
-  assert_int_equal(tr_offset_tracker_claim_rest(t, &window), 0);
-  tr_offset_tracker_release_unused(t, &window);
-  assert_true(split(t, 0.5) != REFUSED);
-  close_tracker(t);
-}
-
-static void a_window_ends_with_the_range(void **state) {
-  (void)state;
-  static const uint64_t widths[] = {0, 1, 5, INT64_MAX, UINT64_MAX};
-  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-    tr_offset_window window = TR_OFFSET_WINDOW_CLOSED;
-    tr_offset_tracker *t = open_tracker(INT64_MIN, INT64_MIN + 5);
-    assert_int_equal(tr_offset_window_claim(t, &window, INT64_MIN, widths[i], NULL), 1);
-    uint64_t given = (uint64_t)window.limit - (uint64_t)INT64_MIN;
-    assert_true(given == (widths[i] < 5 ? widths[i] : 5));
-    close_tracker(t);
-  }
-}
-
 /* ---- Memory, and all of it at random -------------------------------------------------------- */
 
 static void without_memory(void **state) {
@@ -305,9 +246,8 @@ enum { WIDTH = 300, MOST_PARTS = 2048 };
 
 /* Reads [base + from, base + to), with splits meanwhile, whose residuals go to `parts`. */
 static void read_part(tr_offset_range part, int64_t base, int *claims, tr_offset_range *parts,
-                      int *count, int is_ahead, test_random *random) {
+                      int *count, test_random *random) {
   tr_offset_tracker *t = open_tracker(part.from, part.to);
-  tr_offset_window window = TR_OFFSET_WINDOW_CLOSED;
   int64_t next = part.from, last = 0;
   int has_last = 0;
   for (;;) {
@@ -333,12 +273,7 @@ static void read_part(tr_offset_range part, int64_t base, int *claims, tr_offset
         parts[(*count)++] = residual.integers;
       }
     }
-    if (is_ahead && has_last && test_random_below(random, 30) == 0) {
-      assert_int_equal(tr_offset_tracker_release(t, &window, last, NULL), TR_OK);
-    }
-    int claimed =
-        is_ahead ? tr_offset_window_claim(t, &window, next, 1 + test_random_below(random, 30), NULL)
-                 : claim(t, next);
+    int claimed = claim(t, next);
     assert_true(claimed >= 0);
     if (!claimed) break;
     claims[next - base]++;
@@ -356,11 +291,11 @@ static void every_offset_is_claimed_once(void **state) {
   static tr_offset_range parts[MOST_PARTS];
   test_random random = test_random_begin("every_offset_is_claimed_once");
   for (long run = test_effort(5000); run > 0; run--) {
-    int claims[WIDTH] = {0}, count = 1, is_ahead = (int)test_random_below(&random, 2);
+    int claims[WIDTH] = {0}, count = 1;
     int64_t base = bases[test_random_below(&random, sizeof bases / sizeof *bases)];
     parts[0] = (tr_offset_range){base, base + WIDTH};
     for (int i = 0; i < count; i++) {
-      read_part(parts[i], base, claims, parts, &count, is_ahead, &random);
+      read_part(parts[i], base, claims, parts, &count, &random);
     }
     for (int i = 0; i < WIDTH; i++) assert_int_equal(claims[i], 1);
   }
@@ -374,10 +309,6 @@ int main(void) {
       cmocka_unit_test(splits),
       cmocka_unit_test(splits_at_a_position),
       cmocka_unit_test(sizes_and_fractions_are_those_of_the_true_width),
-      cmocka_unit_test(a_split_stays_above_the_window),
-      cmocka_unit_test(a_released_window_gives_back_its_rest),
-      cmocka_unit_test(the_rest_can_be_claimed_at_once),
-      cmocka_unit_test(a_window_ends_with_the_range),
       cmocka_unit_test(without_memory),
       cmocka_unit_test(every_offset_is_claimed_once),
   };
