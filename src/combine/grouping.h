@@ -89,14 +89,6 @@ int tr_grouping_has_looks(const tr_grouping *grouping);
 tr_code tr_grouping_add_rows(tr_grouping *grouping, const tr_value *keys, const tr_value *inputs,
                              size_t stride, int count, tr_error *err);
 
-/* Adds one row. `keys` and `inputs` may be NULL if the shape has none. */
-static inline tr_code tr_grouping_add(tr_grouping *grouping, const tr_value *keys,
-                                      const tr_value *inputs, tr_error *err) {
-  const tr_value none = {0};
-  return tr_grouping_add_rows(grouping, keys != NULL ? keys : &none,
-                              inputs != NULL ? inputs : &none, 0, 1, err);
-}
-
 /*
 ** Adds the rows that wait. To be called before all that follows except tr_grouping_next. Errors: as
 ** tr_grouping_add_rows.

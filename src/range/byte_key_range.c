@@ -61,14 +61,6 @@ int tr_byte_key_range_has_end(const tr_byte_key_range *range) {
   return range->end.size > 0;
 }
 
-static int is_same(const tr_buffer *a, const tr_buffer *b) {
-  return tr_bytes_compare(tr_buffer_bytes(a), tr_buffer_bytes(b)) == 0;
-}
-
-int tr_byte_key_range_equals(const tr_byte_key_range *a, const tr_byte_key_range *b) {
-  return is_same(&a->start, &b->start) && is_same(&a->end, &b->end);
-}
-
 tr_code tr_byte_key_text(tr_bytes key, tr_buffer *text, tr_error *err) {
   size_t before = text->size;
   tr_code code = tr_buffer_append_byte(text, '[', err);

@@ -40,7 +40,6 @@ tr_code tr_byte_key_range_init_no_keys(tr_byte_key_range *range, tr_error *err);
 int tr_byte_key_range_is_no_keys(const tr_byte_key_range *range);
 
 int tr_byte_key_range_has_end(const tr_byte_key_range *range);
-int tr_byte_key_range_equals(const tr_byte_key_range *a, const tr_byte_key_range *b);
 
 /* Appends `ByteKeyRange{startKey=[hex], endKey=[hex]}`. */
 tr_code tr_byte_key_range_text(const tr_byte_key_range *range, tr_buffer *text, tr_error *err);
@@ -57,7 +56,11 @@ char *tr_byte_key_message(tr_bytes key, char *text);
 
 /* Whether start <= key, and key < end if there is an end. */
 int tr_byte_key_range_contains(const tr_byte_key_range *range, tr_bytes key);
-/* As the reference defines it: [10,10) "overlaps" [05,20). */
+
+/*
+** As the reference defines it: [10,10) "overlaps" [05,20). It is part of the reference's range, and
+** for programs that link to us; the extension does not need it.
+*/
 int tr_byte_key_range_overlaps(const tr_byte_key_range *a, const tr_byte_key_range *b);
 
 /*

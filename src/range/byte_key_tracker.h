@@ -82,6 +82,8 @@ tr_code tr_byte_key_tracker_release(tr_byte_key_tracker *tracker, tr_byte_key_wi
                                     tr_bytes last, tr_error *err);
 
 /*
+** For a claimer that goes on key by key; the worker pool reads a whole window at once instead.
+**
 ** Claims `key`. Within the window this is one comparison; else the tracker claims it and opens a
 ** new window. Returns as try_claim does. Keys must increase; within a window the caller must see to
 ** that.

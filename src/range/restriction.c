@@ -24,12 +24,6 @@ void tr_restriction_free(tr_restriction *restriction) {
   *restriction = (tr_restriction){0};
 }
 
-int tr_restriction_equals(const tr_restriction *a, const tr_restriction *b) {
-  if (a->kind != b->kind) return 0;
-  if (a->kind == TR_BYTES) return tr_byte_key_range_equals(&a->bytes, &b->bytes);
-  return a->integers.from == b->integers.from && a->integers.to == b->integers.to;
-}
-
 static tr_code check_kind(const tr_restriction *restriction, tr_restriction_kind kind,
                           const char *what, tr_error *err) {
   if (restriction->kind == kind) return TR_OK;

@@ -64,9 +64,6 @@ tr_code tr_restriction_text(const tr_restriction *restriction, tr_buffer *text, 
 tr_code tr_restriction_copy(tr_restriction *to, const tr_restriction *from, tr_error *err);
 void tr_restriction_free(tr_restriction *restriction);
 
-/* Whether two are of the same kind with the same ends. Claims are not compared. */
-int tr_restriction_equals(const tr_restriction *a, const tr_restriction *b);
-
 /* 1 or 0; -1 (TR_INVALID_ARGUMENT) if the position is of the other kind. */
 int tr_restriction_contains(const tr_restriction *restriction, tr_position position, tr_error *err);
 

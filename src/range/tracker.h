@@ -6,7 +6,9 @@
 **   byte_key_tracker.h   splittable, over byte keys       (what SQL's tracker_* functions use)
 **   offset_tracker.h     splittable, over integers        (the same)
 **   byte_key_record_tracker.h, offset_record_tracker.h    the two of io.range, for bounded readers
-** Code in a hot loop may call the functions of a class directly.
+** The last two are part of the reference's model, and for programs that link to us and have readers
+** in which a record may belong to the one before it. In a table each row is a record of its own, so
+** the extension does not need them. Code in a hot loop may call the functions of a class directly.
 **
 ** The promise: at every moment, each position of the range that a tracker was created with is
 ** either in its present restriction or in exactly one residual that was given away. A position that

@@ -11,6 +11,9 @@
 **   - A refused split has no effect. Primary and residual of a granted one are the old source.
 **   - A reader that failed stays failed. What it had not claimed can still be split off.
 **
+** The extension does not need split_at_fraction, fraction_consumed and current_source: SQL splits
+** and asks a reader's tracker by its name. They are for programs that link to us.
+**
 ** Thread-safety: init, start, advance, current and close belong to one thread. Any thread may call
 ** split_at_fraction, fraction_consumed and current_source between init and close, also while the
 ** reader is in start or advance. They do not wait for the cursor.

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "add_row.h"
 #include "combine/grouping.h"
 #include "effort.h"
 #include "next_group.h"
@@ -290,7 +291,7 @@ static void test_groups_of_random_rows(void **state) {
     assert_int_equal(tr_grouping_create(&shape, &table, &err), TR_OK);
     for (size_t r = 0; r < count; r++) {
       row copy = rows[r];
-      assert_int_equal(tr_grouping_add(table, copy.keys, copy.inputs, &err), TR_OK);
+      assert_int_equal(add_row(table, copy.keys, copy.inputs, &err), TR_OK);
     }
     assert_int_equal(tr_grouping_flush(table, &err), TR_OK);
     check_groups(table, groups, expected);
@@ -318,7 +319,7 @@ static tr_grouping *table_of(const tr_group_shape *shape, int64_t from, int64_t 
   assert_int_equal(tr_grouping_create(shape, &table, NULL), TR_OK);
   for (int64_t i = from; i < to; i++) {
     tr_value key = tr_value_integer(i % 700000);
-    assert_int_equal(tr_grouping_add(table, &key, NULL, NULL), TR_OK);
+    assert_int_equal(add_row(table, &key, NULL, NULL), TR_OK);
   }
   assert_int_equal(tr_grouping_flush(table, NULL), TR_OK);
   return table;
@@ -416,7 +417,7 @@ static tr_code add_filler(tr_grouping *table, size_t key_count, int count, tr_er
   tr_code code = TR_OK;
   for (int i = 0; i < count && code == TR_OK; i++) {
     memcpy(bytes, &i, sizeof i);
-    code = tr_grouping_add(table, filler.keys, filler.inputs, err);
+    code = add_row(table, filler.keys, filler.inputs, err);
   }
   return code;
 }
@@ -436,7 +437,7 @@ static void test_random_rows_in_parts(void **state) {
     for (size_t r = 0; r < count; r++) {
       if (r == half) assert_int_equal(add_filler(table, KEYS, FILLERS, NULL), TR_OK);
       row copy = rows[r];
-      assert_int_equal(tr_grouping_add(table, copy.keys, copy.inputs, NULL), TR_OK);
+      assert_int_equal(add_row(table, copy.keys, copy.inputs, NULL), TR_OK);
     }
     assert_int_equal(tr_grouping_flush(table, NULL), TR_OK);
     assert_int_equal(tr_grouping_count(table), expected + FILLERS);
@@ -470,7 +471,7 @@ static void test_merge_is_whole(void **state) {
   for (size_t from = 0; from < count; from += 500) {
     assert_int_equal(tr_grouping_create(&shape, &part, NULL), TR_OK);
     for (size_t r = from; r < from + 500; r++) {
-      assert_int_equal(tr_grouping_add(part, rows[r].keys, rows[r].inputs, NULL), TR_OK);
+      assert_int_equal(add_row(part, rows[r].keys, rows[r].inputs, NULL), TR_OK);
     }
     assert_int_equal(tr_grouping_flush(part, NULL), TR_OK);
     assert_int_equal(tr_grouping_merge(whole, part, NULL), TR_OK);
@@ -492,7 +493,7 @@ static void test_no_keys(void **state) {
   assert_null(next_group(table, &cursor));
   for (int i = 0; i < 2; i++) assert_int_equal(tr_grouping_ensure_one(table, NULL), TR_OK);
   assert_int_equal(tr_grouping_count(table), 1);
-  for (int i = 0; i < 5; i++) assert_int_equal(tr_grouping_add(table, NULL, NULL, NULL), TR_OK);
+  for (int i = 0; i < 5; i++) assert_int_equal(add_row(table, NULL, NULL, NULL), TR_OK);
   const tr_group *group = next_group(table, &cursor);
   assert_int_equal(*(const int64_t *)tr_grouping_state(table, group, 0), 5);
   assert_null(next_group(table, &cursor));
@@ -511,7 +512,7 @@ static void test_no_keys_and_much_memory(void **state) {
   tr_grouping *table;
   assert_int_equal(tr_grouping_create(&shape, &table, NULL), TR_OK);
   for (int i = 0; i < 50; i++) {
-    assert_int_equal(tr_grouping_add(table, NULL, inputs, NULL), TR_OK);
+    assert_int_equal(add_row(table, NULL, inputs, NULL), TR_OK);
   }
   assert_int_equal(tr_grouping_flush(table, NULL), TR_OK);
   assert_int_equal(tr_grouping_ensure_one(table, NULL), TR_OK);
@@ -535,9 +536,9 @@ static void test_long_keys(void **state) {
     for (uint8_t i = 0; i < 5; i++) {
       big[size - 1] = i;
       tr_value key = tr_value_blob((tr_bytes){big, size});
-      assert_int_equal(tr_grouping_add(table, &key, NULL, &err), TR_OK);
+      assert_int_equal(add_row(table, &key, NULL, &err), TR_OK);
       key = tr_value_integer(i);
-      assert_int_equal(tr_grouping_add(table, &key, NULL, &err), TR_OK);
+      assert_int_equal(add_row(table, &key, NULL, &err), TR_OK);
     }
   }
   assert_int_equal(tr_grouping_flush(table, &err), TR_OK);
@@ -580,7 +581,7 @@ static void test_long_rows_keep_their_place(void **state) {
   for (int i = 0; i < WAITING; i++) {
     inputs[1] = tr_value_integer(i);
     if (i == WAITING - 1) inputs[0] = tr_value_text((tr_bytes){big, LONG});
-    assert_int_equal(tr_grouping_add(table, &key, inputs, &err), TR_OK);
+    assert_int_equal(add_row(table, &key, inputs, &err), TR_OK);
   }
   assert_int_equal(tr_grouping_flush(table, &err), TR_OK);
   tr_grouping_cursor cursor = {0};
@@ -607,7 +608,7 @@ static void test_memory_limit(void **state) {
     tr_code code = tr_grouping_create(&shape, &table, &err);
     for (int64_t i = 0; code == TR_OK; i++) {
       tr_value key = tr_value_integer(i);
-      code = tr_grouping_add(table, &key, NULL, &err);
+      code = add_row(table, &key, NULL, &err);
       assert_true(tr_grouping_memory(table) <= limit);
       assert_true((uint64_t)i < limit);
     }
@@ -624,7 +625,7 @@ static void test_memory_limit(void **state) {
   row r = random_row();
   r.inputs[0] = tr_value_text((tr_bytes){long_text, sizeof long_text});
   long rows = 0;
-  for (; code == TR_OK; rows++) code = tr_grouping_add(table, r.keys, r.inputs, &err);
+  for (; code == TR_OK; rows++) code = add_row(table, r.keys, r.inputs, &err);
   assert_int_equal(code, TR_TOO_BIG);
   assert_in_range(rows, 300, 1000000 / sizeof long_text);
   tr_grouping_free(table);
@@ -637,7 +638,7 @@ static tr_code run_all(const row *rows, size_t count, tr_error *err) {
   tr_grouping *table = NULL, *merged = NULL, *numbers = NULL;
   tr_code code = tr_grouping_create(&shape, &table, err);
   for (size_t i = 0; i < count && code == TR_OK; i++) {
-    code = tr_grouping_add(table, rows[i].keys, rows[i].inputs, err);
+    code = add_row(table, rows[i].keys, rows[i].inputs, err);
   }
   if (code == TR_OK) code = tr_grouping_flush(table, err);
   if (code == TR_OK) code = tr_grouping_create(&shape, &merged, err);
@@ -646,7 +647,7 @@ static tr_code run_all(const row *rows, size_t count, tr_error *err) {
   if (code == TR_OK) code = add_filler(numbers, 1, FILLERS, err);
   for (int64_t i = 0; i < 500 && code == TR_OK; i++) {
     tr_value key = tr_value_integer(i);
-    code = tr_grouping_add(numbers, &key, NULL, err);
+    code = add_row(numbers, &key, NULL, err);
   }
   if (code == TR_OK) code = tr_grouping_flush(numbers, err);
   tr_grouping_free(table);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "add_row.h"
 #include "combine/grouping.h"
 #include "effort.h"
 #include "next_group.h"
@@ -71,7 +72,7 @@ static void *fill(void *pointer) {
     int64_t number = (i + f->offset) % f->keys;
     tr_value key = tr_value_integer(number);
     if (f->has_reals && i % 2 == 1) key = tr_value_real((double)number);
-    f->code = tr_grouping_add(f->grouping, &key, NULL, &f->err);
+    f->code = add_row(f->grouping, &key, NULL, &f->err);
   }
   pthread_barrier_wait(f->barrier);
   if (f->code == TR_OK) f->code = tr_grouping_finish(f->grouping, &f->err);
@@ -191,9 +192,9 @@ static void looks_are_noticed_by_one(void **state) {
     assert_int_equal(tr_grouping_create_shared(parts, &alone, NULL), TR_OK);
     assert_int_equal(tr_grouping_create_shared(parts, &joined, NULL), TR_OK);
     tr_value looks[2] = {tr_value_integer(7), tr_value_real(7)};
-    assert_int_equal(tr_grouping_add(alone, &looks[way], NULL, NULL), TR_OK);
+    assert_int_equal(add_row(alone, &looks[way], NULL, NULL), TR_OK);
     assert_false(tr_grouping_has_looks(alone));
-    assert_int_equal(tr_grouping_add(alone, &looks[1 - way], NULL, NULL), TR_OK);
+    assert_int_equal(add_row(alone, &looks[1 - way], NULL, NULL), TR_OK);
     assert_true(tr_grouping_has_looks(alone));
     assert_int_equal(tr_grouping_finish(alone, NULL), TR_OK);
     assert_int_equal(tr_grouping_finish(joined, NULL), TR_OK);
@@ -222,7 +223,7 @@ static void looks_of_late_rows_are_noticed(void **state) {
         int64_t number = row < FILLERS ? (i + 1) * FILLERS + row : row - FILLERS;
         tr_value key = tr_value_integer(number);
         if (i == real && row >= FILLERS) key = tr_value_real((double)number);
-        assert_int_equal(tr_grouping_add(all[i], &key, NULL, &err), TR_OK);
+        assert_int_equal(add_row(all[i], &key, NULL, &err), TR_OK);
       }
     }
     for (int i = 0; i < 2; i++) assert_int_equal(tr_grouping_finish(all[i], &err), TR_OK);
@@ -246,7 +247,7 @@ static void buffers_are_a_small_part(void **state) {
     assert_int_equal(tr_grouping_create_shared(parts, &all[i], NULL), TR_OK);
     for (int64_t row = 0; row < 100000; row++) { /* enough for it to be cut */
       tr_value key = tr_value_integer(row);
-      if (tr_grouping_add(all[i], &key, NULL, &err) != TR_OK) fail_msg("%d: %s", i, err.message);
+      if (add_row(all[i], &key, NULL, &err) != TR_OK) fail_msg("%d: %s", i, err.message);
     }
   }
   for (int i = 0; i < MANY; i++) {
@@ -380,7 +381,7 @@ static tr_code run_in_turns(tr_error *err) {
     code = tr_grouping_create_shared(parts, &all[i], err);
   for (int64_t i = 0; i < 140000 && code == TR_OK; i++) {
     tr_value key = tr_value_integer(i);
-    code = tr_grouping_add(all[i % 3 == 0], &key, NULL, err);
+    code = add_row(all[i % 3 == 0], &key, NULL, err);
   }
   for (int i = 0; i < 2 && code == TR_OK; i++) code = tr_grouping_finish(all[i], err);
   if (code == TR_OK) {
