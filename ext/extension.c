@@ -39,6 +39,9 @@ static void use_table(const sqlite3_api_routines *api) {
 /* The oldest SQLite that has what every surface needs: DIRECTONLY and INNOCUOUS. */
 #define OLDEST_SQLITE 3031000
 
+/* From this SQLite on at the latest, statements are compiled again when the encoding changes. */
+#define RECOMPILING_SQLITE 3053000
+
 static int (*const surfaces[])(tr_host *) = {
     tr_register_about,          tr_register_keys,
     tr_register_trackers,       tr_register_group_by_fields,
@@ -54,6 +57,18 @@ static int (*const surfaces[])(tr_host *) = {
 #define TR_EXPORT __attribute__((visibility("default")))
 #endif
 
+/*
+** Makes SQLite learn the encoding of the file. A SQLite of some years ago learns it with the first
+** table that is looked at. If one of our functions looks at it, in a statement that names no table,
+** SQLite takes the texts of that statement, which are in UTF-8, for UTF-16 from its second run on.
+** If the file cannot be read now, the next statement says so.
+*/
+static void read_encoding(sqlite3 *db) {
+  sqlite3_stmt *stmt = NULL;
+  sqlite3_prepare_v2(db, "SELECT 1 FROM main.sqlite_master", -1, &stmt, NULL);
+  sqlite3_finalize(stmt);
+}
+
 TR_EXPORT int sqlite3_tranche_init(sqlite3 *db, char **message, const sqlite3_api_routines *api) {
   use_table(api);
   if (sqlite3_libversion_number() < OLDEST_SQLITE) {
@@ -66,6 +81,7 @@ TR_EXPORT int sqlite3_tranche_init(sqlite3 *db, char **message, const sqlite3_ap
   for (size_t i = 0; i < sizeof surfaces / sizeof surfaces[0] && rc == SQLITE_OK; i++) {
     rc = surfaces[i](host);
   }
+  if (rc == SQLITE_OK && sqlite3_libversion_number() < RECOMPILING_SQLITE) read_encoding(db);
   if (host == NULL) return rc;
   tr_host_end_registration(host);
   tr_host_release(host);

@@ -48,7 +48,9 @@ int tr_group_intake_take_any(tr_group_intake *intake, sqlite3_value **arguments)
 */
 static inline int tr_group_intake_take(tr_group_intake *intake, sqlite3_value **arguments) {
   tr_row_batch *rows = &intake->rows;
-  /* Instead of tr_row_batch_is_full: a number adds no bytes, and rows with bytes go the other way. */
+  /*
+  ** Instead of tr_row_batch_is_full: a number adds no bytes, and rows with bytes go the other way.
+  */
   if (!intake->has_one_value || rows->count == rows->capacity ||
       !tr_take_number(arguments, rows->values + rows->count)) {
     return tr_group_intake_take_any(intake, arguments);

@@ -1,6 +1,7 @@
 """The extension in Python's sqlite3 module."""
 import os
 import sqlite3
+import tempfile
 import threading
 import unittest
 
@@ -18,6 +19,23 @@ class Loading(unittest.TestCase):
         db = connect()
         self.assertRegex(db.execute("SELECT tranche_version()").fetchone()[0], r"^\d+\.\d+\.\d+$")
         self.assertEqual(db.execute("SELECT offset_range(0, 4)").fetchall(), [('{"from":0,"to":4}',)])
+
+    def test_utf16_is_known_before_the_first_statement(self):
+        """Old SQLites took the literals of a statement for UTF-16 in its second run."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "utf16.db")
+            db = connect(path)
+            db.executescript("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t(k INTEGER PRIMARY KEY);"
+                             "INSERT INTO t SELECT value FROM counting_input(20);"
+                             "CREATE VIRTUAL TABLE j USING scan_job(t)")
+            self.assertEqual(db.execute("PRAGMA encoding").fetchone(), ("UTF-16le",))
+            db.close()
+            db = connect(path)
+            for _ in range(3):
+                self.assertEqual(len(db.execute("SELECT job_claim('j', 'worker-7', 2)").fetchall()), 1)
+            workers = db.execute("SELECT DISTINCT worker FROM j_bundles WHERE state = 'claimed'").fetchall()
+            self.assertEqual(workers, [("worker-7",)])
+            db.close()
 
     def test_loading_must_be_allowed(self):
         db = sqlite3.connect(":memory:")

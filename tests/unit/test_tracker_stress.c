@@ -2,8 +2,8 @@
 ** One thread claims 10,000,000 keys while four others split, checkpoint and ask. What they take
 ** away is queued and claimed in turn, and split again meanwhile. At the end every key was claimed
 ** exactly once over all primaries and residuals, and every tracker is done. Three runs: byte
-** keys and integers with exact claims, and byte keys claimed ahead. TEST_EFFORT=100 asks for all keys where make
-** would take fewer.
+** keys and integers with exact claims, and byte keys claimed ahead. TEST_EFFORT=100 asks for all
+** keys where make would take fewer.
 **
 ** The splitters' lock protects the test's own queue: they hold it for reading from the moment they
 ** look up the tracker until its residual is in the queue, so that the claimer, who takes it for
