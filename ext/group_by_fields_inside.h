@@ -61,7 +61,7 @@ struct tr_group_intake {
   tr_row_input *inputs;
   int is_taken;             /* the statement's aggregate has found this run */
   tr_row_value *row_values; /* one for each value of a row */
-  int has_one_value;        /* there is only one, and it is the first argument */
+  int has_one_value;        /* there is only one, and it is the only argument */
   tr_row_batch rows;        /* of key_count + input_count values each */
   tr_buffer *names;         /* of the source's columns, as `"name":`, for rows as JSON */
   tr_error err;

@@ -118,8 +118,6 @@ tr_code tr_group_intake_make_batch(tr_group_intake *run, tr_error *err) {
     run->row_values[shape->key_count + i] = (tr_row_value){
         input->first_argument, input->kind == TR_GROUP_NUMBER, is_made ? input : NULL};
   }
-  run->has_one_value =
-      width == 1 && run->row_values[0].made == NULL && run->row_values[0].argument == 0;
   return tr_row_batch_init(&run->rows, width, TR_GROUP_ROWS, err);
 }
 

@@ -219,6 +219,10 @@ tr_code tr_group_intake_lay_out(tr_group_intake *run, const tr_group_request *re
     code = add_aggregate(run, &plan->outputs[i].combine, plan->outputs[i].inputs,
                          plan->outputs[i].filter, err);
   }
+  const tr_group_shape *shape = &result->shape;
+  int is_made = shape->input_count > 0 && run->inputs[0].kind >= TR_GROUP_ROW_KEY;
+  run->has_one_value =
+      shape->key_count + shape->input_count == 1 && run->argument_count == 1 && !is_made;
   return code;
 }
 

@@ -1,9 +1,9 @@
 /*
 ** Taking one row in hand.
 **
-** This is done for every row of a scan. A row of one number, as in approx_quantile(cost) over a
-** whole table, is taken right where SQLite calls us. Another call, with the registers that it
-** saves, cost a twentieth of such a scan.
+** This is done for every row of a scan, so it is inlined where SQLite calls us: another call, with
+** the registers that it saves, cost a twentieth of a scan. Rows of one value, as in
+** approx_quantile(cost) over a whole table, have a function of their own for the same reason.
 */
 #ifndef TR_EXT_GROUP_BY_FIELDS_TAKE_H
 #define TR_EXT_GROUP_BY_FIELDS_TAKE_H
@@ -35,7 +35,10 @@ static inline int tr_take_number(sqlite3_value *const *from, tr_value *value) {
 tr_code tr_group_intake_take_other(tr_group_intake *intake, const tr_row_value *plan,
                                    sqlite3_value **arguments, tr_value *value);
 
-/* tr_group_intake_take for a row of any kind. */
+/* There is no room for another row: sets the error and returns -1. */
+int tr_group_intake_refuse(tr_group_intake *intake);
+
+/* tr_group_intake_take, not inlined. */
 int tr_group_intake_take_any(tr_group_intake *intake, sqlite3_value **arguments);
 
 /*
@@ -48,13 +51,23 @@ int tr_group_intake_take_any(tr_group_intake *intake, sqlite3_value **arguments)
 */
 static inline int tr_group_intake_take(tr_group_intake *intake, sqlite3_value **arguments) {
   tr_row_batch *rows = &intake->rows;
-  /*
-  ** Instead of tr_row_batch_is_full: a number adds no bytes, and rows with bytes go the other way.
-  */
-  if (!intake->has_one_value || rows->count == rows->capacity ||
-      !tr_take_number(arguments, rows->values + rows->count)) {
+  if (rows->count == rows->capacity) return tr_group_intake_refuse(intake);
+  tr_value *value = tr_row_batch_next(rows), *end = value + rows->width;
+  for (const tr_row_value *plan = intake->row_values; value < end; value++, plan++) {
+    if (plan->made == NULL && tr_take_number(&arguments[plan->argument], value)) continue;
+    if (tr_group_intake_take_other(intake, plan, arguments, value) != TR_OK) return -1;
+  }
+  rows->count++;
+  return tr_row_batch_is_full(rows);
+}
+
+/* The same for rows of one value, which is the only argument. */
+static inline int tr_group_intake_take_one(tr_group_intake *intake, sqlite3_value **arguments) {
+  tr_row_batch *rows = &intake->rows;
+  if (rows->count == rows->capacity || !tr_take_number(arguments, rows->values + rows->count)) {
     return tr_group_intake_take_any(intake, arguments);
   }
+  /* Not tr_row_batch_is_full: a number adds no bytes. */
   return ++rows->count == rows->capacity;
 }
 

@@ -36,6 +36,7 @@
 #include "range/byte_key.h"
 
 #define ROW_FUNCTION TR_GROUP_INNER_FUNCTION "_row"
+#define ONE_FUNCTION TR_GROUP_INNER_FUNCTION "_one" /* the same for rows of one value */
 
 /* A piece of at most this many rowids for each row that it should have is read by NARROW. */
 #define SHORT_WIDTH 4
@@ -116,13 +117,28 @@ static void take_row_until_full(sqlite3_context *context, int argc, sqlite3_valu
   if (taken < 0) fail(worker, context);
 }
 
+static void take_one_until_full(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  tr_group_worker *worker = sqlite3_user_data(context);
+  int taken = tr_group_intake_take_one(worker->intake, argv);
+  if (taken > 0) sqlite3_result_int(context, 1);
+  if (taken < 0) fail(worker, context);
+}
+
 static int register_functions(tr_group_worker *worker) {
-  int rc =
-      sqlite3_create_function_v2(worker->db, TR_GROUP_INNER_FUNCTION, -1,
-                                 SQLITE_UTF8 | SQLITE_DIRECTONLY, worker, NULL, step, finish, NULL);
-  if (rc != SQLITE_OK) return rc;
-  return sqlite3_create_function_v2(worker->db, ROW_FUNCTION, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                    worker, take_row_until_full, NULL, NULL, NULL);
+  enum { FLAGS = SQLITE_UTF8 | SQLITE_DIRECTONLY };
+  sqlite3 *db = worker->db;
+  int rc = sqlite3_create_function_v2(db, TR_GROUP_INNER_FUNCTION, -1, FLAGS, worker, NULL, step,
+                                      finish, NULL);
+  if (rc == SQLITE_OK) {
+    rc = sqlite3_create_function_v2(db, ROW_FUNCTION, -1, FLAGS, worker, take_row_until_full, NULL,
+                                    NULL, NULL);
+  }
+  if (rc == SQLITE_OK) {
+    rc = sqlite3_create_function_v2(db, ONE_FUNCTION, 1, FLAGS, worker, take_one_until_full, NULL,
+                                    NULL, NULL);
+  }
+  return rc;
 }
 
 /* --- SQL --------------------------------------------------------------------------------- */
@@ -172,7 +188,7 @@ static sqlite3_str *piece_sql(const tr_group_worker *worker, form f, int has_end
   if (f != AHEAD) append_conditions(worker, sql);
   if (f == NARROW) return sql;
   if (f == BOUNDED) sqlite3_str_appendall(sql, " THEN ");
-  append_call(worker, ROW_FUNCTION, sql);
+  append_call(worker, worker->job->intake->has_one_value ? ONE_FUNCTION : ROW_FUNCTION, sql);
   if (f == BOUNDED) sqlite3_str_appendall(sql, " END");
   sqlite3_str_appendall(sql, " IS NOT NULL ORDER BY ");
   tr_group_keys_append_columns(&worker->keys, sql);
