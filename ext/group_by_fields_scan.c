@@ -99,10 +99,14 @@ static int is_source_written(tr_group_scan *scan) {
   return scan->is_written;
 }
 
-/* Makes the groups that the scan's conditions ask for. */
+/*
+** Makes the groups that the scan's conditions ask for. Before anything of the file is read, its
+** state is noted: what was noted when the statement was prepared may be outdated.
+*/
 static tr_code make_groups(tr_group_scan *scan, tr_error *err) {
   tr_group_request request = {scan->outputs, scan->conditions};
   int scanned_whole = 0;
+  tr_parallel_group_note(scan->host, scan->plan);
   if (tr_source_table_is_current(&scan->plan->source, tr_host_db(scan->host), TR_GROUP_FUNCTION,
                                  err) != 1) {
     return err->code;
@@ -174,6 +178,7 @@ static tr_code begin_ad_hoc(tr_group_scan *scan, int given, sqlite3_value **argv
     return rewind_groups(scan, err);
   }
   drop_result(scan);
+  tr_parallel_group_note(scan->host, NULL); /* as in make_groups */
   tr_group_plan_free(scan->plan);
   tr_group_call call;
   int scanned_whole;
@@ -190,11 +195,6 @@ static tr_code begin_ad_hoc(tr_group_scan *scan, int given, sqlite3_value **argv
 tr_code tr_group_scan_begin(tr_group_scan *scan, int number, const char *text, int argc,
                             sqlite3_value **argv, tr_error *err) {
   int is_ad_hoc = scan->plan == &scan->ad_hoc_plan;
-  /*
-  ** Before we read anything of the file: what was noted when the statement was prepared may be
-  ** outdated.
-  */
-  tr_parallel_group_note(scan->host, is_ad_hoc ? NULL : scan->plan);
   return is_ad_hoc ? begin_ad_hoc(scan, number, argv, err)
                    : begin_created(scan, number, text, argc, argv, err);
 }
