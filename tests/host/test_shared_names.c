@@ -7,11 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <string.h>
-
-#include <sqlite3.h>
-
-#include "tranche.h"
+#include "database.h"
 
 static struct {
   sqlite3_mem_methods real;
@@ -47,22 +43,10 @@ static void install(void) {
   assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK);
 }
 
-static sqlite3 *open_db(void) {
-  sqlite3 *db;
-  assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-  assert_int_equal(sqlite3_tranche_init(db, NULL, NULL), SQLITE_OK);
-  return db;
-}
-
 static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
   sqlite3_stmt *stmt;
   assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
   return stmt;
-}
-
-static void execute(sqlite3 *db, const char *sql) {
-  char *message = NULL;
-  if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
 }
 
 /*
@@ -70,9 +54,9 @@ static void execute(sqlite3 *db, const char *sql) {
 ** does at the first allocations, and cannot at the last ones.
 */
 static void check_scan(const char *scanning, const char *opening) {
-  sqlite3 *db = open_db(), *other = open_db();
-  execute(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
-              "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
+  sqlite3 *db = database_open(":memory:", 0), *other = database_open(":memory:", 0);
+  database_must(db, "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);"
+                    "CREATE VIRTUAL TABLE temp.s USING byte_key_scan(t)");
   sqlite3_stmt *scan = prepare(db, scanning);
   between.open = prepare(other, opening);
   int opened = 0, refused = 0, is_over = 0;
@@ -87,7 +71,7 @@ static void check_scan(const char *scanning, const char *opening) {
     sqlite3_reset(scan);
     opened += between.has_opened;
     refused += !between.has_opened && !is_over;
-    execute(between.has_opened ? other : db, "SELECT tracker_close('shared:t')");
+    database_must(between.has_opened ? other : db, "SELECT tracker_close('shared:t')");
   }
   assert_true(opened > 1);
   assert_true(refused > 0);
